@@ -2,70 +2,73 @@ import * as z from 'zod'
 import { HOOK_VENDORS, type HookVendor } from './hooks.ts'
 import { Risk } from './session.ts'
 
+// What a hook reported without the daemon is read from a file that an agent may have written: no count is absurd, and no text is long.
+const Text = z.string().max(20_000)
+const Count = z.int().min(0).max(1_000_000_000)
+const Ms = z.number().nullable()
+
 /** What every captured event says of its origin. `id` is given where the event happened: the same id is stored once. */
 const Base = z.object({
-  id: z.string(),
+  id: Text,
   vendor: z.enum(HOOK_VENDORS),
   /** The vendor's id of the conversation. */
-  session: z.string(),
-  project: z.string(),
+  session: Text,
+  project: Text,
   /** Set if a subagent caused it. */
-  subagent: z.string().optional(),
-  call_id: z.string().optional(),
+  subagent: Text.optional(),
+  call_id: Text.optional(),
 })
-
-const Ms = z.number().nullable()
 
 /** What an agent did that pcc did not start, by the names and fields of its hooks. Texts are capped and without secrets. */
 export const Captured = z.discriminatedUnion('type', [
-  Base.extend({ type: z.literal('tool_use_start'), tool_name: z.string(), parameters: z.string() }),
-  Base.extend({ type: z.literal('tool_use_complete'), tool_name: z.string(), result: z.string(), duration_ms: Ms }),
-  Base.extend({ type: z.literal('tool_error'), tool_name: z.string(), error_message: z.string() }),
-  Base.extend({ type: z.literal('file_read'), file_path: z.string() }),
+  Base.extend({ type: z.literal('tool_use_start'), tool_name: Text, parameters: Text }),
+  Base.extend({ type: z.literal('tool_use_complete'), tool_name: Text, result: Text, duration_ms: Ms }),
+  Base.extend({ type: z.literal('tool_error'), tool_name: Text, error_message: Text }),
+  Base.extend({ type: z.literal('file_read'), file_path: Text }),
   /** Hashes of the whole file; null if it could not be read then. */
   Base.extend({
     type: z.literal('file_edit'),
-    file_path: z.string(),
-    old_hash: z.string().nullable(),
-    new_hash: z.string().nullable(),
-    lines_changed: z.number(),
+    file_path: Text,
+    old_hash: Text.nullable(),
+    new_hash: Text.nullable(),
+    lines_changed: Count,
   }),
-  Base.extend({ type: z.literal('file_write'), file_path: z.string(), content_size: z.number() }),
-  Base.extend({ type: z.literal('session_start'), agent_id: z.string(), working_directory: z.string() }),
-  Base.extend({ type: z.literal('session_complete'), agent_id: z.string(), result: z.string() }),
+  Base.extend({ type: z.literal('file_write'), file_path: Text, content_size: Count }),
+  Base.extend({ type: z.literal('session_start'), agent_id: Text, working_directory: Text }),
+  Base.extend({ type: z.literal('session_complete'), agent_id: Text, result: Text }),
   Base.extend({
     type: z.literal('session_error'),
-    agent_id: z.string(),
-    error_type: z.string(),
-    error_message: z.string(),
+    agent_id: Text,
+    error_type: Text,
+    error_message: Text,
   }),
-  Base.extend({ type: z.literal('bash_command'), command: z.string(), working_dir: z.string() }),
+  Base.extend({ type: z.literal('bash_command'), command: Text, working_dir: Text }),
   Base.extend({
     type: z.literal('bash_output'),
-    command: z.string(),
+    command: Text,
     exit_code: z.number().nullable(),
-    stdout: z.string(),
-    stderr: z.string(),
+    stdout: Text,
+    stderr: Text,
     duration_ms: Ms,
   }),
-  Base.extend({ type: z.literal('limit'), error_type: z.string(), error_message: z.string() }),
+  Base.extend({ type: z.literal('limit'), error_type: Text, error_message: Text }),
   Base.extend({
     type: z.literal('usage'),
-    model: z.string().optional(),
-    input_tokens: z.number(),
-    output_tokens: z.number(),
+    model: Text.optional(),
+    input_tokens: Count,
+    output_tokens: Count,
   }),
   /** Our own verdict on a call. */
   Base.extend({
     type: z.literal('call_decided'),
-    tool_name: z.string(),
+    tool_name: Text,
     verdict: z.enum(['allow', 'deny', 'ask']),
     risk: Risk,
-    reason: z.string(),
-    by: z.string(),
+    reason: Text,
+    by: Text,
   }),
   /** Any other event of the vendor: a prompt, a stop, a notification, or one that this version does not know. */
-  Base.extend({ type: z.literal('other'), event: z.string() }),
+  Base.extend({ type: z.literal('other'), event: Text }),
 ])
 export type Captured = z.infer<typeof Captured>
 
@@ -101,11 +104,11 @@ export interface ObservedSession {
 
 /** One thing that a hook reported, and where its session is. */
 export const CapturedRow = z.object({
-  at: z.number(),
+  at: z.int().min(0),
   /** The observed session's id. */
-  subject: z.string(),
+  subject: Text,
   body: Captured,
   /** What is known of the session apart from the event. */
-  about: z.object({ pid: z.number().nullable(), start_time: z.string().nullable(), model: z.string().nullable() }),
+  about: z.object({ pid: z.int().min(0).nullable(), start_time: Text.nullable(), model: Text.nullable() }),
 })
 export type CapturedRow = z.infer<typeof CapturedRow>

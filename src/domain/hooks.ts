@@ -16,6 +16,9 @@ export const DOCTOR_SESSION = 'pcc-hooks-doctor'
 // Events are checked by hand and not with zod: a hook that decides without the daemon must not load a library (docs/adr/0005).
 type Check<Value> = (value: unknown) => value is Value
 const text = (value: unknown): value is string => typeof value === 'string'
+/** An id or a name. None of any vendor is nearly as long. */
+const word = (value: unknown): value is string => text(value) && value.length <= 500
+const folder = (value: unknown): value is string => text(value) && value.length <= 5_000
 const number = (value: unknown): value is number => Number.isFinite(value)
 const flag = (value: unknown): value is boolean => typeof value === 'boolean'
 const parts = (value: unknown): value is { tool: string; input: Record<string, unknown> }[] =>
@@ -29,25 +32,25 @@ function maybe<Value>(check: Check<Value>): Check<Value | undefined> {
 const Base = {
   vendor,
   /** The vendor's own name of the event. */
-  native: text,
+  native: word,
   /** The vendor's id of the conversation. */
-  session: text,
-  cwd: text,
+  session: word,
+  cwd: folder,
   /** Set if a subagent caused the event. */
-  agent_id: maybe(text),
-  agent_type: maybe(text),
+  agent_id: maybe(word),
+  agent_type: maybe(word),
   /** The vendor's own file of the conversation. */
-  transcript: maybe(text),
+  transcript: maybe(folder),
   /** The vendor's mode, for example `bypassPermissions` or `yolo`; absent where it does not say. */
-  permission_mode: maybe(text),
+  permission_mode: maybe(word),
   /** Of the vendor's program, where it says so. */
-  version: maybe(text),
+  version: maybe(word),
 }
 
 const Call = {
   ...Base,
   /** Absent where the vendor does not say which call it is about. */
-  call_id: maybe(text),
+  call_id: maybe(word),
   /** The tool and its input in our terms, as `policy` classifies them; a tool that we do not know is `unknown:execute:` and the vendor's name. */
   tool: text,
   input: isObject,
@@ -60,7 +63,7 @@ const Call = {
 
 /** What happened in the agent. Each kind has its own features (`src/supervisor/hooks`). */
 const Kinds = {
-  session_start: { ...Base, source: text, model: maybe(text) },
+  session_start: { ...Base, source: text, model: maybe(word) },
   session_end: { ...Base, reason: text },
   prompt: { ...Base, text },
   /** A call is about to run. */
@@ -91,7 +94,7 @@ const Kinds = {
   notification: { ...Base, text, type: maybe(text) },
   /** A turn or the whole session failed. */
   failure: { ...Base, error_type: text, message: text },
-  usage: { ...Base, model: maybe(text), input_tokens: number, output_tokens: number },
+  usage: { ...Base, model: maybe(word), input_tokens: number, output_tokens: number },
   /** An event that this version does not know. It is recorded and never decided. */
   unknown: Base,
 }

@@ -38,16 +38,18 @@ export interface LayerOptions {
 
 /** Every file of all layers and whether it counts, in the order in which they are looked at. */
 export async function listLayers(options: LayerOptions): Promise<LayerFile[]> {
-  const files: LayerFile[] = []
-  for (const kind of LAYER_KINDS) files.push(...(await listKind(kind, options)))
-  return files
+  const all = await Promise.all(LAYER_KINDS.map(kind => listKind(kind, options)))
+  return all.flat().map(({ content, ...file }) => file)
 }
 
-async function listKind(kind: LayerKind, { paths, project, trusted }: LayerOptions): Promise<LayerFile[]> {
+/** A file of a project with the content that was judged: an agent may write another one the moment after. */
+type JudgedFile = LayerFile & { content?: string }
+
+async function listKind(kind: LayerKind, { paths, project, trusted }: LayerOptions): Promise<JudgedFile[]> {
   const folder = project === undefined ? undefined : await findInProject(paths, project, kind)
   const own = await filesIn(join(paths.home, kind), kind)
   const theirs = folder === undefined ? [] : await filesIn(folder, kind)
-  const files: LayerFile[] = []
+  const files: JudgedFile[] = []
   for (const path of theirs) {
     const file = { kind, name: nameOf(path, folder ?? '', kind), layer: 'project' as const, path }
     files.push({ ...file, ...(await judge(file, dirname(dirname(folder ?? '')), trusted)) })
@@ -64,14 +66,14 @@ async function judge(
   { kind, path }: Pick<LayerFile, 'kind' | 'path'>,
   within: string,
   trusted: LayerOptions['trusted'],
-): Promise<Pick<LayerFile, 'state' | 'problem'>> {
+): Promise<Pick<JudgedFile, 'state' | 'problem' | 'content'>> {
   try {
     const [real, fence] = await Promise.all([realpath(path), realpath(within)])
     if (!isInside(real, fence)) return { state: 'refused', problem: `it leads out of the project, to ${real}` }
     const content = await readLayer(path)
     // Rules that ask or deny need no agreement.
     const isStrict = kind === 'policies' && parseRules(path, content).every(({ rule }) => rule.effect !== 'allow')
-    return { state: isStrict || trusted?.({ path, content }) === true ? 'counts' : 'untrusted' }
+    return { state: isStrict || trusted?.({ path, content }) === true ? 'counts' : 'untrusted', content }
   } catch (thrown) {
     return { state: 'refused', problem: messageOf(thrown) }
   }
@@ -169,7 +171,7 @@ interface FoundTable {
 async function readTable(kind: LayerKind, name: string, options: LayerOptions): Promise<FoundTable | undefined> {
   const file = (await listKind(kind, options)).find(each => each.name === name && each.state === 'counts')
   if (!file) return undefined
-  const parsed = parseToml(await readLayer(file.path))
+  const parsed = parseToml(file.content ?? (await readLayer(file.path)))
   const refuse = (line: number, key: string, problem: string) =>
     new AppError('config_invalid', { file: file.path, line, key, problem })
   if (!parsed.ok) throw refuse(parsed.line, name, parsed.problem)

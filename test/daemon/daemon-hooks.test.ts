@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { rawStartTime } from '../../src/base/process/process-table.ts'
 import { openDaemonHooks } from '../../src/daemon/daemon-hooks.ts'
 import { handleHook } from '../../src/daemon/routes/hooks.ts'
 import { scriptedAgent } from '../supervisor/session/scripted-agent.ts'
@@ -32,7 +35,7 @@ async function askOverLoopback(t: TestContext, daemon: Parameters<typeof handleH
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const code = `fetch(${JSON.stringify(url)}).then(reply => reply.text())`
+  const code = `fetch(${JSON.stringify(url)}).then(reply => reply.text()); setInterval(() => {}, 60_000)`
   const env = mark === undefined ? {} : { PCC_SESSION_MARK: mark }
   const asking = spawn(process.execPath, ['-e', code], { env, stdio: 'ignore' })
   t.after(() => {
@@ -50,6 +53,11 @@ test('over loopback too a hook says nothing inside a session that is at work her
   const goOn = await held
   const marker = (await store.sessions.get(id))?.marker ?? assert.fail('it has a marker')
   assert.ok(supervisor.liveMarkers().includes(marker))
+  // A script of an agent that names the same conversation, and goes on running, changes nothing.
+  const agents = join(daemon.paths.run, 'vendor-processes')
+  mkdirSync(agents, { recursive: true })
+  writeFileSync(join(agents, `${process.pid}-${rawStartTime(process.pid)}`), '')
+  assert.match(await askOverLoopback(t, daemon, undefined), /"deny"/)
   assert.equal(await askOverLoopback(t, daemon, marker), '')
   assert.match(await askOverLoopback(t, daemon, 'made up'), /"deny"/)
   assert.match(await askOverLoopback(t, daemon, undefined), /"deny"/)

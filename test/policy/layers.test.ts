@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
@@ -72,6 +72,23 @@ test('a change of a file takes the agreement back', async t => {
   await trust()
   writeFileSync(join(project, '.perpetualcc/profiles/conductor.toml'), 'text = "worse"\n')
   assert.equal((await states())['project conductor'], 'untrusted')
+})
+
+test('what counts is the content that was agreed to, also if the file changes in the same moment', async t => {
+  const { trust, options, project } = world(t, BOTH)
+  await trust()
+  const { trusted, ...rest } = await options()
+  const swap = (file: { path: string; content: string }) => {
+    const isAgreed = trusted(file)
+    writeFileSync(file.path, 'text = "worse"\n')
+    return isAgreed
+  }
+  assert.deepEqual(await loadProfile('conductor', { ...rest, trusted: swap }), { text: 'theirs' })
+  assert.equal(
+    (await listLayers({ ...rest, trusted })).some(file => 'content' in file),
+    false,
+  )
+  assert.equal(readFileSync(join(project, '.perpetualcc/profiles/conductor.toml'), 'utf8'), 'text = "worse"\n')
 })
 
 test('policies are rules: the project’s allow waits for trust, and what asks or denies counts at once', async t => {

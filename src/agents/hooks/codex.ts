@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { isObject } from '../../base/json.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { HookEvent, HookManifest } from '../../domain/hooks.ts'
@@ -91,18 +92,22 @@ export function readCodex(native: string, stdin: unknown, folder?: string): Hook
 function readCall(given: Record<string, unknown>, folder: string | undefined): Record<string, unknown> {
   const { tool_name: name, tool_input: input, cwd } = given
   if (typeof name !== 'string' || !isObject(input)) return {}
+  const chosen = typeof cwd === 'string' && folder !== undefined && cwd !== folder ? cwd : undefined
   if (name === 'apply_patch') {
-    const changes = typeof input['command'] === 'string' ? readPatch(input['command']) : undefined
+    const changes = typeof input['command'] === 'string' ? readPatch(input['command'], chosen) : undefined
     return callFields(name, changes ?? [nameUnknown(name, input)])
   }
   if (/^mcp__.+?__/.test(name)) return { tool: name, input }
   const call = nameByTable({ name, input }, TOOLS, FIELDS)
-  return { ...(typeof cwd === 'string' && folder !== undefined && cwd !== folder ? runIn(cwd, call) : call) }
+  return { ...(chosen === undefined ? call : runIn(chosen, call)) }
 }
 
 /** A call in another folder than the session's. */
-function runIn(cwd: string, call: NamedCall): NamedCall {
-  const { tool, input } = call
-  if (tool !== 'Bash') return call
-  return { tool, input: { ...input, command: `cd -- ${quoteForShell(cwd)} && ${String(input['command'])}` } }
+function runIn(cwd: string, { tool, input }: NamedCall): NamedCall {
+  const { command, file_path } = input
+  if (tool === 'Bash')
+    return { tool, input: { ...input, command: `cd -- ${quoteForShell(cwd)} && ${String(command)}` } }
+  return typeof file_path === 'string'
+    ? { tool, input: { ...input, file_path: resolve(cwd, file_path) } }
+    : { tool, input }
 }

@@ -11,7 +11,8 @@ export interface RecordedUsage {
   output_tokens: number
 }
 
-const count = z.number().nonnegative().default(0)
+/** More than any model takes at once: a record that says more was not written by the vendor, and would use up the estimate. */
+const count = z.int().min(0).max(10_000_000).default(0)
 
 /** How each vendor writes down what an answer used, in a line of its own record of a conversation. */
 const FORMS: Record<HookVendor, z.ZodType<RecordedUsage>> = {

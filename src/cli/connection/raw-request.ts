@@ -1,5 +1,5 @@
 // An ESM import of a built-in module costs more start-up time than this: it reads every export, the lazy ones too.
-const { readFileSync } = process.getBuiltinModule('node:fs')
+const { lstatSync, readFileSync } = process.getBuiltinModule('node:fs')
 
 export interface RawReply {
   status: number
@@ -36,6 +36,7 @@ export const ANSWER_MS = 30_000
  */
 export async function rawRequest(request: RawRequest): Promise<RawReply | undefined> {
   const { socket, method = 'GET', timeoutMs = ANSWER_MS } = request
+  if (isForeign(socket)) return undefined
   return new Promise((resolve, reject) => {
     const connection = process.getBuiltinModule('node:net').connect(socket)
     const chunks: Buffer[] = []
@@ -81,6 +82,13 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
       isDaemonAbsent(error) && !streamed ? resolveAbsent(error) : reject(error),
     )
   })
+}
+
+/** A home with a long path has its socket in /tmp, where another user could wait for our token and answer in the daemon's place. */
+function isForeign(socket: string): boolean {
+  if (!socket.startsWith('/tmp/')) return false
+  const uid = lstatSync(socket, { throwIfNoEntry: false })?.uid
+  return uid !== undefined && uid !== process.getuid?.()
 }
 
 /** A body that is handed to `take` while it arrives. */

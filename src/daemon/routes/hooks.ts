@@ -10,7 +10,12 @@ import type { ObservedSession } from '../../domain/hook-capture.ts'
 import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
 import type { HookRequest } from '../../supervisor/hooks/open-hooks.ts'
 import type { HookCaller } from '../../supervisor/hooks/router.ts'
-import { findVendorProcess, isRunning, type VendorProcess } from '../../supervisor/hooks/vendor-process.ts'
+import {
+  findVendorProcess,
+  isRunning,
+  type VendorProcess,
+  VendorProcesses,
+} from '../../supervisor/hooks/vendor-process.ts'
 import type { DaemonContext } from '../context.ts'
 import type { DaemonHooks } from '../daemon-hooks.ts'
 import { replayOutbox } from '../replay-outbox.ts'
@@ -92,7 +97,8 @@ const holdersOf = new WeakMap<DaemonContext, Map<string, VendorProcess>>()
 
 /**
  * The process that asks, and the mark that it carries. Looking it up takes longer than the verdict, and Claude Code connects anew for each
- * call, so the process of a conversation is remembered while it runs: but never one with a mark, because a mark silences hooks.
+ * call, so the process of a conversation is remembered while it runs: but never one with a mark, because a mark silences hooks, and none that
+ * another agent started, because any script can name a conversation.
  */
 async function findHolder(
   conversation: string,
@@ -108,7 +114,8 @@ async function findHolder(
   const [mark] = holder.values
   if (mark !== undefined) return { pid: holder.pid, mark }
   const found = findVendorProcess(holder.pid)
-  if (found) holders.set(conversation, found)
+  const above = holder.chain.filter(pid => pid !== found?.pid)
+  if (found && !new VendorProcesses(daemon.paths).isAmong(above)) holders.set(conversation, found)
   for (const oldest of [...holders.keys()].slice(0, -MOST_HOLDERS)) holders.delete(oldest)
   return { pid: holder.pid }
 }

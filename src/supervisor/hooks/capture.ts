@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { isAbsolute, join } from 'node:path'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
 import { checksum } from '../../base/ids.ts'
 import { redact, redactText } from '../../base/redact.ts'
@@ -42,9 +44,8 @@ export function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'sess
 }
 
 /** Turns events into what is stored: texts are capped, and secrets are removed. */
-export function openCapture(): Capture {
-  /** Hashes of files before they are edited. */
-  const before = new Map<string, string | null>()
+export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
+  const before = openEditHashes(join(run, 'hook-edits'))
   return {
     describe({ id, at, event, project, decision, process }) {
       const { vendor, session, agent_id } = event
@@ -52,21 +53,22 @@ export function openCapture(): Capture {
       const shared = { vendor, session, project, ...(agent_id !== undefined && { subagent: agent_id }), ...call }
       const model = event.kind === 'session_start' || event.kind === 'usage' ? (event.model ?? null) : null
       const about = { pid: process?.pid ?? null, start_time: process?.startTime ?? null, model }
+      if (event.kind === 'tool_before' && decision?.verdict !== 'deny') keepHashes(event, before)
       const parts = [...describeEvent(event, before), ...(decision ? [describeDecision(event, decision)] : [])]
       return parts.map((part, index) => {
-        const body = { ...shared, ...part, id: parts.length === 1 ? id : `${id}.${index}` } as Captured
+        const body = { ...shared, ...capTexts(part), id: parts.length === 1 ? id : `${id}.${index}` } as Captured
         return { at, subject: observedId(event), body, about }
       })
     },
   }
 }
 
-function describeEvent(event: HookEvent, before: Map<string, string | null>): Part[] {
+function describeEvent(event: HookEvent, before: EditHashes): Part[] {
   switch (event.kind) {
     case 'session_start':
       return [{ type: 'session_start', agent_id: event.session, working_directory: event.cwd }]
     case 'session_end':
-      return [{ type: 'session_complete', agent_id: event.session, result: cap(event.reason) }]
+      return [{ type: 'session_complete', agent_id: event.session, result: event.reason }]
     case 'failure':
       return describeFailure(event)
     case 'usage': {
@@ -74,7 +76,7 @@ function describeEvent(event: HookEvent, before: Map<string, string | null>): Pa
       return [{ type: 'usage', input_tokens, output_tokens, ...(model !== undefined && { model }) }]
     }
     case 'tool_before':
-      return describeStart(event, before)
+      return describeStart(event)
     case 'tool_after':
       return describeResult(event, before)
     case 'permission':
@@ -83,7 +85,7 @@ function describeEvent(event: HookEvent, before: Map<string, string | null>): Pa
     case 'compaction':
     case 'notification':
     case 'unknown':
-      return [{ type: 'other', event: cap(event.native) }]
+      return [{ type: 'other', event: event.native }]
   }
 }
 
@@ -91,71 +93,117 @@ function describeEvent(event: HookEvent, before: Map<string, string | null>): Pa
 const LIMIT = /rate.?limit|usage.?limit|quota|\b429\b|resource.?exhausted/i
 
 function describeFailure({ session, error_type, message }: HookEventOf<'failure'>): Part[] {
-  const error = { error_type: cap(error_type), error_message: cap(message) }
+  const error = { error_type, error_message: message }
   const limit: Part[] = LIMIT.test(`${error_type} ${message}`) ? [{ type: 'limit', ...error }] : []
   return [{ type: 'session_error', agent_id: session, ...error }, ...limit]
 }
 
-function describeStart(event: HookEventOf<'tool_before'>, before: Map<string, string | null>): Part[] {
-  const { tool, input, cwd } = event
+function describeStart({ tool, input, parts, cwd }: HookEventOf<'tool_before'>): Part[] {
   const use = readToolUse(tool, input)
-  if (use.does === 'write') keepHash(before, keyOf(event, use.path), hashFile(resolveIn(cwd, use.path)))
-  const start: Part = { type: 'tool_use_start', tool_name: tool, parameters: cap(JSON.stringify(redact(input))) }
-  if (use.does !== 'command') return [start]
-  return [start, { type: 'bash_command', command: cap(use.command), working_dir: cwd }]
+  const parameters = JSON.stringify(redact(parts ?? input))
+  const start: Part = { type: 'tool_use_start', tool_name: tool, parameters }
+  return use.does === 'command' ? [start, { type: 'bash_command', command: use.command, working_dir: cwd }] : [start]
 }
 
-function describeResult(event: HookEventOf<'tool_after'>, before: Map<string, string | null>): Part[] {
-  const { tool, input, cwd, ok, output, exit_code = null, duration_ms = null } = event
-  const use = readToolUse(tool, input)
-  const text = cap(output)
+function describeResult(event: HookEventOf<'tool_after'>, before: EditHashes): Part[] {
+  const { tool, input, ok, output, exit_code = null, duration_ms = null } = event
   const ended: Part = ok
-    ? { type: 'tool_use_complete', tool_name: tool, result: text, duration_ms }
-    : { type: 'tool_error', tool_name: tool, error_message: text }
+    ? { type: 'tool_use_complete', tool_name: tool, result: output, duration_ms }
+    : { type: 'tool_error', tool_name: tool, error_message: output }
+  const use = readToolUse(tool, input)
   if (use.does === 'command') {
-    const [stdout, stderr] = ok ? [text, ''] : ['', text]
-    return [ended, { type: 'bash_output', command: cap(use.command), exit_code, stdout, stderr, duration_ms }]
+    const [stdout, stderr] = ok ? [output, ''] : ['', output]
+    return [ended, { type: 'bash_output', command: use.command, exit_code, stdout, stderr, duration_ms }]
   }
-  if (!ok) return [ended]
-  if (use.does === 'read') return [ended, { type: 'file_read', file_path: use.path }]
-  if (use.does !== 'write') return [ended]
+  return ok ? [ended, ...callsOf(event).flatMap(call => describeFile(event, call, before))] : [ended]
+}
+
+type CallEvent = HookEventOf<'tool_before' | 'tool_after'>
+type Call = Pick<CallEvent, 'tool' | 'input'>
+
+/** A patch stands for one call for each of its files. */
+function callsOf(event: CallEvent): readonly Call[] {
+  return event.parts?.length ? event.parts : [event]
+}
+
+function describeFile(event: CallEvent, { tool, input }: Call, before: EditHashes): Part[] {
+  const use = readToolUse(tool, input)
+  if (use.does === 'read') return [{ type: 'file_read', file_path: use.path }]
+  if (use.does !== 'write') return []
   const { content, old_string, new_string } = input
   if (typeof content === 'string')
-    return [ended, { type: 'file_write', file_path: use.path, content_size: Buffer.byteLength(content) }]
-  const key = keyOf(event, use.path)
-  const old_hash = before.get(key) ?? null
-  before.delete(key)
-  const new_hash = hashFile(resolveIn(cwd, use.path))
+    return [{ type: 'file_write', file_path: use.path, content_size: Buffer.byteLength(content) }]
+  const old_hash = before.take(keyOf(event, use.path))
+  const new_hash = hashFile(resolve(event.cwd, use.path))
   const lines_changed = Math.max(countLines(old_string), countLines(new_string))
-  return [ended, { type: 'file_edit', file_path: use.path, old_hash, new_hash, lines_changed }]
+  return [{ type: 'file_edit', file_path: use.path, old_hash, new_hash, lines_changed }]
 }
 
 function describeDecision(event: HookEvent, { verdict, risk, reason, by }: Decision): Part {
   const tool_name = 'tool' in event ? event.tool : ''
-  return { type: 'call_decided', tool_name, verdict, risk, reason: cap(reason), by }
+  return { type: 'call_decided', tool_name, verdict, risk, reason, by }
 }
 
-function keyOf({ session, call_id }: HookEventOf<'tool_before' | 'tool_after'>, path: string): string {
-  return `${session}\0${call_id ?? ''}\0${path}`
+/** Hashes of files before they are edited. They are kept in files, because each hook may be a process of its own. */
+interface EditHashes {
+  keep(key: string, hash: string): void
+  take(key: string): string | null
 }
 
-function keepHash(before: Map<string, string | null>, key: string, hash: string | null): void {
-  before.set(key, hash)
-  for (const oldest of [...before.keys()].slice(0, -MOST_EDITS)) before.delete(oldest)
+function openEditHashes(folder: string): EditHashes {
+  const fileOf = (key: string) => join(folder, hashText(key).slice(0, 32))
+  return {
+    keep(key, hash) {
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 })
+        const names = readdirSync(folder)
+        // Of calls that never ended.
+        if (names.length > MOST_EDITS) for (const name of names) rmSync(join(folder, name), { force: true })
+        rmSync(fileOf(key), { force: true })
+        writeFileSync(fileOf(key), hash, { mode: 0o600, flag: 'wx' })
+      } catch {
+        // Then the hash is not known, which the event says.
+      }
+    },
+    take(key) {
+      const hash = readRegularFileNow(fileOf(key), 100)?.toString() ?? null
+      if (hash !== null) rmSync(fileOf(key), { force: true })
+      return hash !== null && /^[0-9a-f]{64}$/.test(hash) ? hash : null
+    },
+  }
 }
 
-function resolveIn(cwd: string, path: string): string {
-  return isAbsolute(path) ? path : join(cwd, path)
+function keepHashes(event: HookEventOf<'tool_before'>, before: EditHashes): void {
+  for (const { tool, input } of callsOf(event)) {
+    const use = readToolUse(tool, input)
+    const hash =
+      use.does === 'write' && typeof input['content'] !== 'string' ? hashFile(resolve(event.cwd, use.path)) : null
+    if (use.does === 'write' && hash !== null) before.keep(keyOf(event, use.path), hash)
+  }
+}
+
+function keyOf({ vendor, session, call_id }: CallEvent, path: string): string {
+  return `${vendor}\0${session}\0${call_id ?? ''}\0${path}`
 }
 
 /** Null for what is no ordinary file of a moderate size. */
 function hashFile(path: string): string | null {
   const content = readRegularFileNow(path, MOST_HASHED_BYTES)
-  return content === undefined ? null : createHash('sha256').update(content).digest('hex')
+  return content === undefined ? null : hashText(content)
+}
+
+function hashText(text: string | Buffer): string {
+  return createHash('sha256').update(text).digest('hex')
 }
 
 function countLines(text: unknown): number {
   return typeof text === 'string' && text !== '' ? text.split('\n').length : 0
+}
+
+/** Whatever the vendor sent, no text is stored whole. */
+function capTexts(part: Part): Part {
+  const entries = Object.entries(part).map(([key, value]) => [key, typeof value === 'string' ? cap(value) : value])
+  return Object.fromEntries(entries) as Part
 }
 
 /** Removes secrets before the cut: half a secret is no longer known as one. */

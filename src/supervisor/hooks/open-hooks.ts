@@ -50,7 +50,7 @@ const SILENT: HookOutput = { stdout: '', stderr: '', exit: 0 }
 export function openHooks(deps: HooksDeps): Hooks {
   const { paths, env, log } = deps
   const roots = openSessionRoots(paths)
-  const capture = openCapture()
+  const capture = openCapture(paths)
   const decisions = new WeakMap<HookEvent, Decision>()
   const processes = new WeakMap<HookEvent, VendorProcess>()
   const home = env['HOME'] ?? '/'
@@ -81,10 +81,12 @@ export function openHooks(deps: HooksDeps): Hooks {
       if (event.session !== DOCTOR_SESSION) {
         const origin = { at: Date.now(), project, process: found }
         const usage = await findUsage(event, paths)
-        await deps.record([
+        const rows = [
           ...(usage ? capture.describe({ ...origin, id: `${caller.id}-usage`, event: usage }) : []),
           ...capture.describe({ ...origin, id: caller.id, event, decision }),
-        ])
+        ]
+        // A full disk must not stop the agent: the verdict counts without its record.
+        await deps.record(rows).catch(error => log.error({ error }, 'what a hook reported could not be stored'))
       }
       return translator.render(event, answer ?? NO_OPINION)
     },

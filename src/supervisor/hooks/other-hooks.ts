@@ -1,6 +1,7 @@
-import { type Dirent, readdirSync, readFileSync, statSync } from 'node:fs'
+import { type Dirent, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { readRegularFileNow } from '../../base/files.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { commandOf } from '../../base/process/process-table.ts'
 import { findingsInSettings } from '../../policy/trust/findings.ts'
@@ -46,6 +47,9 @@ function managedSettings(): string[] {
   const more = join(folder, 'managed-settings.d')
   return [join(folder, 'managed-settings.json'), ...listEntries(more).map(({ name }) => join(more, name))]
 }
+
+/** Far more than settings have. */
+const MOST_BYTES = 4_000_000
 
 /** Whether a settings file has hooks other than ours, or plugins, or cannot be read. */
 function hasHooks(file: string, { home }: AppPaths): boolean {
@@ -95,8 +99,11 @@ function listEntries(folder: string): Dirent[] {
 
 /** The text of a file; undefined if it is missing, empty if it is no file that can be read, which counts as unreadable settings. */
 function readText(file: string): string | undefined {
+  const bytes = readRegularFileNow(file, MOST_BYTES)
+  if (bytes) return bytes.toString('utf8')
   try {
-    return statSync(file).isFile() ? readFileSync(file, 'utf8') : ''
+    statSync(file)
+    return ''
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ENOENT' ? undefined : ''
   }

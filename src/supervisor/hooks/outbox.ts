@@ -2,10 +2,10 @@ import {
   closeSync,
   constants,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
-  readFileSync,
   readSync,
   renameSync,
   rmSync,
@@ -15,12 +15,14 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { openRegularFile, readRegularFileNow } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
+import { observedId } from './capture.ts'
 
 /** More is not kept: about a week of one agent without a daemon. */
 const MOST_BYTES = 64_000_000
-/** Read at once, which is some hundred events. */
+/** Read at once, which is some hundred events; no line is as long. */
 const SLICE_BYTES = 262_144
 /** A hook writes within milliseconds: a file that was put aside for longer gets no more lines. */
 const SETTLED_MS = 5_000
@@ -34,6 +36,9 @@ const SETTLED_MS = 5_000
  * - A file is removed once it is read to its end and too old to get more lines.
  *
  * Lines may so be read twice. Each has an id, by which the store keeps it once.
+ *
+ * An agent without a sandbox can write here too. So nothing but ordinary files is opened, lines are bounded, and a line says nothing about
+ * whose event it is and when it will have been.
  *
  * A line is not synced to the disk: that would take milliseconds of every call, and what a power failure can take is the record of the
  * last seconds, never a decision. What a killed hook has written stays.
@@ -55,8 +60,9 @@ export class HookOutbox {
     mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
     const bytes = Buffer.from(rows.map(row => `\n${JSON.stringify(row)}\n`).join(''))
     for (;;) {
-      const file = openSync(this.#current, constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT, 0o600)
+      const file = openSync(this.#current, APPEND, 0o600)
       try {
+        if (!fstatSync(file).isFile()) return false
         if (fstatSync(file).size + bytes.length > MOST_BYTES) return this.#noteFull()
         if (writeSync(file, bytes) < bytes.length) return this.#noteFull()
         if (inodeOf(this.#current) === fstatSync(file).ino) return true
@@ -85,12 +91,11 @@ export class HookOutbox {
       .sort()
     for (const name of aside) {
       const file = join(this.#dir, name)
-      const from = Number(readText(`${file}.at`) ?? 0) || 0
-      const { lines, next, isEnd } = readSlice(file, from)
+      const { lines, from, next, isEnd } = readSlice(file, Number(readText(`${file}.at`) ?? 0))
       const rows = await parseRows(lines)
       for (let at = 0; at < rows.length; at += BATCH) await store(rows.slice(at, at + BATCH))
       if (isEnd && isSettled(file)) {
-        for (const done of [file, `${file}.at`]) rmSync(done, { force: true })
+        for (const done of [file, `${file}.at`]) rmSync(done, { force: true, recursive: true })
         rmSync(this.#full, { force: true })
       } else if (next > from) writeFileSync(`${file}.at`, String(next), { mode: 0o600 })
       if (next > from) return true
@@ -100,7 +105,8 @@ export class HookOutbox {
 
   #putAside(): void {
     try {
-      if (statSync(this.#current).size === 0) return
+      const stats = lstatSync(this.#current)
+      if (stats.isFile() && stats.size === 0) return
       renameSync(this.#current, join(this.#dir, `aside-${Date.now().toString(36)}-${process.pid}.jsonl`))
     } catch {
       // There is none, or another one was faster.
@@ -118,23 +124,23 @@ export class HookOutbox {
 }
 
 const BATCH = 50
+/** To open a pipe would stop the hook for ever, and a link leads elsewhere. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK | constants.O_NOFOLLOW
 
-/** The whole lines from an offset on, as far as a slice goes. */
-function readSlice(path: string, from: number): { lines: string[]; next: number; isEnd: boolean } {
-  const file = openSync(path, constants.O_RDONLY)
+/** The whole lines from an offset on, as far as a slice goes. What is no ordinary file has none. */
+function readSlice(path: string, noted: number): { lines: string[]; from: number; next: number; isEnd: boolean } {
+  const file = openRegularFile(path)
+  if (file === undefined) return { lines: [], from: 0, next: 0, isEnd: true }
   try {
     const size = fstatSync(file).size
-    let chunk = Buffer.alloc(0)
-    let end = -1
-    // One line may be longer than a slice.
-    for (let length = SLICE_BYTES; end < 0 && chunk.length < size - from; length *= 2) {
-      chunk = Buffer.alloc(Math.min(length, size - from))
-      readSync(file, chunk, 0, chunk.length, from)
-      end = chunk.lastIndexOf('\n')
-    }
+    const from = Number.isSafeInteger(noted) && noted >= 0 && noted <= size ? noted : 0
+    const chunk = Buffer.alloc(Math.min(SLICE_BYTES, size - from))
+    readSync(file, chunk, 0, chunk.length, from)
+    const end = chunk.lastIndexOf('\n')
     const lines = end < 0 ? [] : chunk.subarray(0, end).toString('utf8').split('\n')
-    const next = from + end + 1
-    return { lines, next, isEnd: next >= size || end < 0 }
+    // A whole slice without a line break is no event of ours.
+    const next = from + (end < 0 && chunk.length === SLICE_BYTES ? chunk.length : end + 1)
+    return { lines, from, next, isEnd: next >= size || next === from }
   } finally {
     closeSync(file)
   }
@@ -143,7 +149,10 @@ function readSlice(path: string, from: number): { lines: string[]; next: number;
 /** A line that cannot be read is left out. What checks them is loaded here: a hook only writes. */
 async function parseRows(lines: readonly string[]): Promise<CapturedRow[]> {
   const { CapturedRow: Row } = await import('../../domain/hook-capture.ts')
-  return lines.flatMap(line => (line === '' ? [] : (Row.safeParse(parseJson(line)).data ?? [])))
+  return lines.flatMap(line => {
+    const row = line === '' ? undefined : Row.safeParse(parseJson(line)).data
+    return row ? { ...row, at: Math.min(row.at, Date.now()), subject: observedId(row.body) } : []
+  })
 }
 
 function isSettled(path: string): boolean {
@@ -164,9 +173,5 @@ function listNames(folder: string): string[] {
 }
 
 function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return undefined
-  }
+  return readRegularFileNow(file, 100)?.toString()
 }

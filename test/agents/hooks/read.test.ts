@@ -156,6 +156,24 @@ describe('patches', () => {
     assert.deepEqual(judged, ['Write a', "Bash rm -- 'b c'", 'Edit d', 'Write ../e', 'Bash mv -- d ../e'])
   })
 
+  test('with characters that Codex trims and we do not are not understood, so that no other file is judged than is written', () => {
+    for (const path of ['.mcp.json\u0085', '\u0085.mcp.json', ' a', 'a\u0007b'])
+      assert.equal(readPatch(patch(`*** Update File: ${path}`, '@@', '-1', '+2')), undefined, JSON.stringify(path))
+    const hidden = '\u0085*** Update File: .mcp.json'
+    for (const first of [['*** Add File: a', '+x'], ['*** Update File: a', '@@', '-1', '+2'], ['*** Delete File: a']])
+      assert.equal(readPatch(patch(...first, hidden, '@@', '-1', '+2')), undefined, first[0])
+  })
+
+  test('in a folder that the model chose are judged there', () => {
+    const more = { cwd: '/home/u' }
+    const { input } = readCall('codex', 'apply_patch', { command: patch('*** Add File: notes', '+x') }, more)
+    assert.equal(input['file_path'], '/home/u/notes')
+    const moved = patch('*** Update File: a', '*** Move to: b', '@@', '-1', '+2')
+    const { parts } = readCall('codex', 'apply_patch', { command: moved }, more)
+    assert.equal(parts?.at(-1)?.input['command'], 'mv -- /home/u/a /home/u/b')
+    assert.equal(readCall('codex', 'view_image', { path: 'a.png' }, more).input['file_path'], '/home/u/a.png')
+  })
+
   test('with a header behind spaces, as Codex reads it, hide nothing', () => {
     const calls = readPatch(patch('*** Add File: a', '+x', '  *** Delete File: secret'))
     assert.equal(calls?.length, 2)

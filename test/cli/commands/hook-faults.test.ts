@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -50,13 +50,19 @@ test('large input, unknown events and tools, and other versions of the vendor ne
   assert.deepEqual(said, ['ask', 'ask', 'deny', 'allow', 'refused', 'refused'])
 })
 
-test('two hooks at once are both answered and both kept, and rules of a project that nobody trusts allow nothing', async t => {
+test('two hooks at once are both answered and both kept, also if nothing can be kept, and rules of a project that nobody trusts allow nothing', async t => {
   const rules = `[[rules]]\neffect = "allow"\ntool = "Bash"\nmatch = "${HIGH}"\n`
-  const { home, project, outbox } = openPlaces(t, { '.perpetualcc/rules.toml': rules })
+  const { home, project, paths, outbox } = openPlaces(t, { '.perpetualcc/rules.toml': rules })
   const calls = [before(home, project, 'ls'), before(home, project, HIGH), before(home, project, 'ls')]
   const said = (await playVendor(home, project, calls, { together: true })).map(decisionOf)
   assert.deepEqual(said, ['allow', 'deny', 'allow'])
   assert.equal(outbox().match(/"call_decided"/g)?.length, 3)
+
+  // A full or broken disk takes the record, never the verdict.
+  rmSync(join(paths.data, 'hook-outbox'), { recursive: true })
+  writeFileSync(join(paths.data, 'hook-outbox'), '')
+  const unrecorded = await playVendor(home, project, calls.slice(0, 2))
+  assert.deepEqual(unrecorded.map(decisionOf), ['allow', 'deny'])
 })
 
 test('a daemon that dies in the middle, or says nothing, is replaced by the hook itself', async t => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { parseReply, rawRequest } from '../../../src/cli/connection/raw-request.ts'
 import { tempDir } from '../../support/world.ts'
@@ -40,6 +40,21 @@ test('an absent daemon is not an error: no socket, or a file in its place', asyn
   assert.equal(await rawRequest({ socket, token, path: '/' }), undefined)
   writeFileSync(socket, 'not a socket')
   assert.equal(await rawRequest({ socket, token, path: '/' }), undefined)
+})
+
+test('a socket of another user in /tmp gets neither the token nor a hearing', async t => {
+  const socket = join(mkdtempSync('/tmp/pcc-test-'), 's')
+  t.after(() => rmSync(dirname(socket), { recursive: true }))
+  let asked = 0
+  const server = createServer(connection => {
+    asked++
+    connection.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}')
+  }).listen(socket)
+  t.after(() => server.close())
+  assert.equal((await rawRequest({ socket, token, path: '/' }))?.status, 200)
+  t.mock.method(process as { getuid(): number }, 'getuid', () => 4_000_000)
+  assert.equal(await rawRequest({ socket, token, path: '/' }), undefined)
+  assert.equal(asked, 1)
 })
 
 test('the request carries the token and the host, and an answer that comes in pieces is read', async t => {

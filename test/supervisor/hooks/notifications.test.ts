@@ -8,7 +8,7 @@ import { answerHook } from '../../../src/supervisor/hooks/router.ts'
 import { tempDir } from '../../support/world.ts'
 import { openHookWorld } from './hook-world.ts'
 
-test('what an agent tells its person becomes one notice, and the same some minutes later another one', async t => {
+test('what an agent tells its person becomes one notice, the same some minutes later another one, and there are not many in an hour', async t => {
   const world = openHookWorld(t)
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
@@ -35,4 +35,11 @@ test('what an agent tells its person becomes one notice, and the same some minut
   assert.equal(new Set(notices.map(({ key }) => key)).size, 3)
   assert.match(notices[0]?.title ?? '', /^claude in /)
   assert.match(notices[0]?.text ?? '', /needs your permission; token=\[hidden\]/)
+
+  const before = (await stored()).length
+  for (let at = 0; at < 40; at++) await tell(`look ${at}`, { session: `c-${at}` })
+  assert.equal((await stored()).length - before, 30 - 3, 'a script that calls the hook itself does not fill a phone')
+  now += 61 * 60_000
+  await tell('an hour later')
+  assert.equal((await stored()).length - before, 30 - 3 + 1)
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
@@ -21,6 +22,11 @@ test('only a hook that is not ours, or a file that may bring one in, can change 
   assert.equal(await ask(), false, 'our own hook, and what Claude Code itself writes at its first start')
   settings(`${own}-not`)
   assert.equal(await ask(), true, 'a hook of somebody else')
+  rmSync(join(home, '.claude/settings.json'))
+  assert.equal(await ask(), false, 'no settings')
+  execFileSync('mkfifo', [join(home, '.claude/settings.json')])
+  assert.equal(await ask(), true, 'a pipe, which is not waited for')
+  rmSync(join(home, '.claude/settings.json'))
   settings(own)
   writeFileSync(join(home, '.claude/plugins/installed_plugins.json'), '{}')
   assert.equal(await ask(), true, 'a plugin')

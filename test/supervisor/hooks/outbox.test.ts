@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readdirSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, mkdirSync, readdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
@@ -65,5 +66,42 @@ test('what hooks wrote without a daemon is stored once: half a line is left out,
   assert.ok(
     readdirSync(folder).some(name => name.startsWith('aside-')),
     'a hook may still write the end of a line',
+  )
+})
+
+test('an agent that writes into the outbox itself can neither speak for other sessions, nor move times and sums, nor stop the replay', async t => {
+  const paths = appPathsFor({ env: bareEnv(tempDir(t)) })
+  await using store = await openStore({ file: paths.database, onFailure: error => assert.fail(String(error)) })
+  const daemon = { paths, store, log: silentLog, stopping: new AbortController().signal }
+  const folder = join(paths.data, 'hook-outbox')
+  const file = join(folder, 'aside-forged-1.jsonl')
+  mkdirSync(folder, { recursive: true })
+  const forged = { ...row('forged-1'), at: 9e15, subject: 's-abcdef' }
+  const usage = { ...row('forged-2').body, type: 'usage', input_tokens: -1e9, output_tokens: 0 }
+  const long = { ...row('forged-3').body, session: 'x'.repeat(30_000) }
+  writeFileSync(file, '')
+  truncateSync(file, 3_000_000) // zeros without a line break
+  const lines = [forged, { ...row('forged-2'), body: usage }, { ...row('forged-3'), body: long }, row('event-0001')]
+  appendFileSync(file, lines.map(line => `\n${JSON.stringify(line)}\n`).join(''))
+  writeFileSync(`${file}.at`, '-7')
+  // These come first: a folder, and a pipe that nobody writes to.
+  mkdirSync(join(folder, 'aside-a.jsonl/in'), { recursive: true })
+  execFileSync('mkfifo', [join(folder, 'aside-b.jsonl'), join(folder, 'current.jsonl')])
+  for (const name of ['aside-a.jsonl', 'aside-b.jsonl']) utimesSync(join(folder, name), 1, 1)
+  const outbox = new HookOutbox(paths)
+  assert.throws(() => outbox.add([row('event-0002')]), /ENXIO/)
+
+  await replayOutbox(daemon)
+  const sessions = await store.observed.list()
+  assert.deepEqual(
+    sessions.map(({ id, calls, input_tokens }) => [id.slice(0, 2), calls, input_tokens]),
+    [['o-', 2, 0]],
+  )
+  assert.ok((sessions[0]?.last_at ?? 0) <= Date.now())
+  assert.equal(outbox.add([row('event-0003')]), true, 'the pipe was put aside')
+  await replayOutbox(daemon)
+  assert.deepEqual(
+    (await store.observed.list()).map(({ calls }) => calls),
+    [3],
   )
 })

@@ -66,8 +66,14 @@ for (const vendor of Object.keys(LINES) as HookVendor[])
     assert.deepEqual(look('stop'), [100, 10], 'a record that was written anew is read from its beginning')
   })
 
-test('a record that is missing or is no file says nothing', t => {
+test('a record that is missing, is no file or names absurd numbers says nothing', t => {
   const dir = tempDir(t)
+  const absurd = [1e308, -1_000_000, 0.5, 10_000_001]
+  const lines = absurd.map((input_tokens, id) => {
+    return JSON.stringify({ type: 'assistant', message: { id: `m-${id}`, usage: { input_tokens } } })
+  })
+  writeFileSync(join(dir, 'absurd'), `${lines.join('\n')}\n`)
+  assert.equal(readSessionUsage(eventOf('claude', 'stop', join(dir, 'absurd')), { run: dir }), undefined)
   for (const path of [join(dir, 'none'), dir, '/dev/null'])
     assert.equal(readSessionUsage(eventOf('claude', 'stop', path), { run: dir }), undefined)
 })
@@ -81,7 +87,9 @@ test('what observed sessions used counts for their rows and for the estimate of 
   await quota.rememberAgent('acc-2', { agent: 'codex', env: {} })
   const usage = { ...eventOf('claude', 'stop', ''), kind: 'usage' as const, input_tokens: 200, output_tokens: 50 }
   const capture = (id: string, at: number) =>
-    store.observed.capture(openCapture().describe({ id, at, event: usage as HookEvent, project: '/p' }))
+    store.observed.capture(
+      openCapture({ run: tempDir(t) }).describe({ id, at, event: usage as HookEvent, project: '/p' }),
+    )
   await capture('one', Date.now())
   await capture('one', Date.now())
   await capture('old', Date.now() - 2 * 3_600_000)

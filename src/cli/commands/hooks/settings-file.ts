@@ -1,6 +1,7 @@
-import { accessSync, constants, lstatSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { messageOf } from '../../../base/errors.ts'
+import { readRegularFileNow } from '../../../base/files.ts'
 import { isInside } from '../../../base/is-inside.ts'
 import { NotEditable } from './edit-json.ts'
 import type { HookFile } from './vendor-files.ts'
@@ -30,7 +31,8 @@ export function readSettingsFile({ path, within }: Pick<HookFile, 'path' | 'with
   const stats = statSync(path)
   refuseUnusable(stats)
   refuseUnwritable(dirname(target ?? path))
-  const bytes = readFileSync(path)
+  const bytes = readRegularFileNow(path, MAX_BYTES)
+  if (!bytes) throw new NotEditable('it cannot be read')
   return { bytes, text: decode(bytes), mode: stats.mode & 0o777, ...(target !== undefined && { target }) }
 }
 

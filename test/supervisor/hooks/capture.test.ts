@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
+import { Captured } from '../../../src/domain/hook-capture.ts'
+import type { HookEvent } from '../../../src/domain/hooks.ts'
+import type { Decision } from '../../../src/policy/verdict/decide.ts'
+import { openCapture } from '../../../src/supervisor/hooks/capture.ts'
+import { tempDir } from '../../support/world.ts'
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+test('each file of a patch is recorded, with the hash from before, although each hook is a process of its own', t => {
+  const [run, project] = [tempDir(t), tempDir(t)]
+  writeFileSync(join(project, 'a'), 'one\n')
+  const command = '*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n+three\n*** Add File: b\n+new\n*** End Patch'
+  const base = { session_id: 's', cwd: project, tool_name: 'apply_patch', tool_input: { command }, tool_use_id: 'c-1' }
+  const see = (native: string, more: { decision?: Decision } = {}) => {
+    const event = hookTranslator('codex').read(native, { ...base, tool_response: 'Success.' }, project) as HookEvent
+    const rows = openCapture({ run }).describe({ id: native, at: 1, event, project, ...more })
+    return rows.map(({ body }) => Captured.parse(body))
+  }
+  const files = () =>
+    see('PostToolUse').flatMap(body => {
+      if (body.type === 'file_write') return [[body.file_path, body.content_size]]
+      return body.type === 'file_edit' ? [[body.file_path, body.old_hash, body.new_hash, body.lines_changed]] : []
+    })
+  const start = see('PreToolUse')[0]
+  assert.ok(start?.type === 'tool_use_start' && /three/.test(start.parameters))
+  writeFileSync(join(project, 'a'), 'two\nthree\n')
+  const after = sha256('two\nthree\n')
+  assert.deepEqual(files(), [
+    ['a', sha256('one\n'), after, 2],
+    ['b', 4],
+  ])
+  assert.deepEqual(files()[0], ['a', null, after, 2], 'the hash counts for one call')
+  see('PreToolUse', {
+    decision: { verdict: 'deny', risk: 'HIGH', reason: 'no', confidence: 1, by: 'policy' } as Decision,
+  })
+  assert.deepEqual(files()[0], ['a', null, after, 2], 'a call that was refused changed nothing')
+})
+
+test('no text is stored whole, whatever a vendor or a script sends', t => {
+  const long = 'x'.repeat(100_000)
+  const call = {
+    schema_version: 1,
+    vendor: 'claude',
+    native: 'PreToolUse',
+    session: 's',
+    cwd: '/p',
+    kind: 'tool_before',
+  }
+  const event = { ...call, tool: long, input: { command: long, file_path: long } } as unknown as HookEvent
+  const [row] = openCapture({ run: tempDir(t) }).describe({ id: 'i', at: 1, event, project: '/p' })
+  assert.ok(Captured.safeParse(row?.body).success)
+  assert.ok(JSON.stringify(row).length < 20_000)
+  const base = { session_id: long, cwd: '/p', tool_name: 'Bash', tool_input: { command: 'ls' } }
+  assert.equal(hookTranslator('claude').read('PreToolUse', base), undefined, 'an id as long is no id')
+})
