@@ -140,8 +140,8 @@ export interface RunDetail extends RunView {
   quota: { level: QuotaLevel; window: string; utilization: number; source: QuotaSource } | null
   /** The estimated time for the open tasks, from the time that others took; null while nothing is known. */
   left_ms: number | null
-  /** Ready tasks that wait because they would touch the same files as a running one. */
-  kept_apart: HeldBackTask[]
+  /** Ready tasks that wait because they will probably change the same files as one at work. */
+  kept_apart: (HeldBackTask & { why: string })[]
   /** The answer to a start: the run was there and waited for its account; it goes on with the environment that was sent. */
   mended?: true
 }
@@ -151,7 +151,7 @@ export interface HeldBackTask {
   title: string
   /** The running task. */
   beside: string
-  /** What both will probably touch. */
+  /** The file or folder that both will probably change; `.` is the top of the project. */
   path: string
 }
 

@@ -62,6 +62,8 @@ export class OverlapPredictor {
 
 /** So many files of a search count; what the next one scores is the background that everything matches. */
 const MOST_FILES = 60
+/** In a small project fewer count: there a search finds nearly every file for nearly every task. */
+const MOST_SHARE = 0.25
 /** So many of them bring in what history changed with them. */
 const MOST_SPREAD = 10
 const TEXT_CHARS = 4000
@@ -71,10 +73,11 @@ const FOLDER_WORD = 3
 function outlineTask(index: IndexFile, { text, paths }: Omit<DescribedTask, 'id'>): TaskOutline {
   const words = text.slice(0, TEXT_CHARS)
   const ranked = rankFiles(index, words)
-  const background = ranked[MOST_FILES]?.score ?? 0
-  const files = new Map(ranked.slice(0, MOST_FILES).map(({ path, score }) => [path, score - background]))
+  const most = Math.min(MOST_FILES, Math.ceil(countFiles(index) * MOST_SHARE))
+  const background = ranked[most]?.score ?? 0
+  const files = new Map(ranked.slice(0, most).map(({ path, score }) => [path, score - background]))
   const best = Math.max(1, ...files.values())
-  for (const path of paths) files.set(path, 2 * best)
+  for (const path of [...paths, ...pathsIn(words)]) files.set(path, 2 * best)
   return {
     files,
     folders: sumFolders(files),
@@ -126,7 +129,7 @@ function spreadByHistory(index: IndexFile, files: ReadonlyMap<string, number>): 
 
 function weighWords(index: IndexFile, text: string, paths: Iterable<string>): Map<string, number> {
   const folders = new Set([...paths].flatMap(path => queryTokens(posix.dirname(path).replaceAll('/', ' '))))
-  const total = index.row<{ files: number }>('select count(*) as files from files')?.files ?? 0
+  const total = countFiles(index)
   return new Map(
     queryTokens(text).map(token => {
       const doc = index.row<{ doc: number }>('select doc from body_words where term = ?', token)?.doc ?? 0
@@ -134,6 +137,15 @@ function weighWords(index: IndexFile, text: string, paths: Iterable<string>): Ma
       return [token, rarity * (folders.has(token) ? Math.sqrt(FOLDER_WORD) : 1)]
     }),
   )
+}
+
+function countFiles(index: IndexFile): number {
+  return index.row<{ files: number }>('select count(*) as files from files')?.files ?? 0
+}
+
+/** The files that a text names with their folders, whether they are there already or not. */
+function pathsIn(text: string): string[] {
+  return [...text.matchAll(/(?<![\w/.:-])(?:[\w-]+\/)+[\w.-]*\.[a-z]\w*\b/gi)].map(([path]) => path)
 }
 
 function add(sums: Map<string, number>, key: string, weight: number): void {

@@ -5,7 +5,6 @@ import { OPEN_STATES, type Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import { findUnchanged } from '../../supervisor/report/tasks.ts'
-import { allApart, readTouching } from '../../supervisor/runs/choose-task.ts'
 import { countMerged, scopeOf } from '../../supervisor/runs/next-step.ts'
 import type { DaemonContext } from '../context.ts'
 import { viewSession } from './sessions.ts'
@@ -37,13 +36,8 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
     attempts: shown,
     quota: await readQuota(attempts.at(-1), daemon),
     left_ms: run.state === 'ended' ? null : await estimateTimeLeft(run, { attempts, tasks: view.tasks }, daemon.store),
-    kept_apart: run.state === 'running' && view.parallel > 1 ? await findKeptApart(run, daemon) : [],
+    kept_apart: run.state === 'running' && view.parallel > 1 ? await daemon.supervisor.runs.keptApart(run) : [],
   }
-}
-
-async function findKeptApart(run: RunRow, { store }: DaemonContext): Promise<RunDetail['kept_apart']> {
-  const { ready, atWork } = await readTouching(scopeOf(run), store)
-  return allApart(ready, atWork)
 }
 
 async function buildRunView(run: RunRow, attempts: AttemptRow[], daemon: DaemonContext): Promise<RunView> {

@@ -267,6 +267,9 @@ async function followUp(
   const accepted = acceptedConcerns(progress, settings)
   const context = { rounds, review: merge.review, failed, accepted, hasRun: run !== undefined }
   const step = afterVerification(result, { ...context, merges: worktree !== undefined && merge.mode !== 'off' })
+  // Nothing was changed because something was refused: asked or checked again, the agent would only be refused again.
+  const isRefused = WITHOUT_PROOF.has(step.do) && hasChangedNothing(result.checks)
+  if (isRefused && (await waitForRefused(work, { reason: 'it changed nothing', times: 1 }, supervisor, tx))) return
   switch (step.do) {
     case 'finish':
       return finishTask(work, { verification: step.verification, reason: describeUnmerged(work) }, supervisor, tx)
@@ -281,9 +284,6 @@ async function followUp(
     case 'ask_review':
       return enqueueWork(work, { settings, head: result.commit ?? '', review: step.do === 'ask_review' }, deps, tx)
     case 'send_back': {
-      // Nothing was changed because something was refused: asked again, the agent would only be refused again.
-      const isRefused = hasChangedNothing(result.checks)
-      if (isRefused && (await waitForRefused(work, { reason: failureLine(result), times: 1 }, supervisor, tx))) return
       const times = { number: progress.failed + 1, of: rounds }
       const reason = `${failureLine(result)}; sent back (${times.number} of ${times.of})`
       return sendBack(work, { cause: 'gates', reason, report: failureReport(result, times) }, supervisor, tx)
@@ -297,6 +297,9 @@ async function followUp(
       return unreachable(step)
   }
 }
+
+/** What follows where a task is not shown to be done. */
+const WITHOUT_PROOF: ReadonlySet<string> = new Set(['send_back', 'escalate', 'ask_acceptance'])
 
 /** Puts work into the merge queue of its target; work that needs a review waits there for a person. */
 async function enqueueWork(
@@ -332,7 +335,9 @@ function describeUnmerged({ worktree, task }: FinishedWork): string | undefined 
 function describeBroken({ checks, next_steps }: VerificationResult): string {
   const broken = checks.filter(({ status }) => status === 'broken')
   const problems = broken.map(({ gate, command, output }) => {
-    const last = output.trim().split('\n').slice(-3).join(' ').slice(0, 300)
+    const lines = output.trim().split('\n').slice(-3)
+    const isSaid = next_steps.some(step => step.includes(lines.at(-1) ?? ''))
+    const last = isSaid ? '' : lines.join(' ').slice(0, 300)
     return `${gate}${command === null ? '' : ` (${command})`} could not run${last === '' ? '' : `: ${last}`}`
   })
   const problem = problems.length > 0 ? problems.join('; ') : 'it could not be verified'

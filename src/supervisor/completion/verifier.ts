@@ -54,7 +54,7 @@ const ACCOUNT_CODES: ReadonlySet<string> = new Set(['account_limited', 'agent_no
 const NO_COST = { model: null, cost_usd: 0 }
 
 function broken(why: string, cost: Pick<VerifierOpinion, 'model' | 'cost_usd'>): VerifierOpinion {
-  return { status: 'broken', criteria: [], remarks: `The verifier gave no opinion: ${why}`, ...cost }
+  return { status: 'broken', criteria: [], remarks: why, ...cost }
 }
 
 /** The files that a diff names; a diff that was cut does not name all. */

@@ -1,7 +1,6 @@
 import type { Log } from '../../base/log.ts'
 import type { RunOutcome } from '../../domain/attempt.ts'
 import { faultOf } from '../../domain/limit.ts'
-import type { MergeState } from '../../domain/merge.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import { findCompletingTask } from '../completion/work.ts'
@@ -10,7 +9,7 @@ import type { WarmProcesses } from '../session/warm-processes.ts'
 import { agentByLabel, type BeginDeps, type BeginOptions, beginNext, requestFor } from './begin-next.ts'
 import { closeAttempts, openAttempts } from './close-attempt.ts'
 import { chooseModel } from './models.ts'
-import { budgetLeft, classifyAttempt, countMerged, nextStep, type RunFacts, scopeOf } from './next-step.ts'
+import { budgetLeft, classifyAttempt, countMerged, isHeldUp, nextStep, type RunFacts, scopeOf } from './next-step.ts'
 import { noteObstacles } from './obstacles.ts'
 import type { RunSettings } from './run-settings.ts'
 
@@ -97,7 +96,7 @@ async function readRunFacts(
     if (!session) continue
     const task = await store.tasks.get(attempt.task_id)
     const own = classifyAttempt(session, task)
-    const state = own === 'completing' && (await isHeldUp(attempt, store)) ? 'waiting' : own
+    const state = own === 'completing' && (await isHeldUp(attempt.session_id, attempt.task_id, store)) ? 'waiting' : own
     if (session.ended_as === 'rate_limited' && state === 'waiting')
       limited = `the account is limited, and ${session.id} does not go on by itself: pcc resume ${session.id}`
     if (state === 'working' || state === 'completing') inPlace ??= session.options.in_place
@@ -130,14 +129,6 @@ async function isStalled({ state, resumes_at, account, options }: SessionRow, { 
   const gate = await gates.get(account)
   return gate !== undefined && faultOf(gate) !== undefined
 }
-
-/** Whether finished work waits for a person or for a checkout that is in use. Other tasks need not wait for that. */
-async function isHeldUp({ session_id, task_id }: AttemptRow, { escalations, merges }: Store): Promise<boolean> {
-  const open = await escalations.list({ session: session_id, states: ['open'] })
-  return open.length > 0 || HELD_UP.has((await merges.open(task_id))?.state ?? 'queued')
-}
-
-const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])
 
 /** Why no task begins although one is ready; null if the tasks at work are reason enough. */
 function waitReason({ inPlace, counts }: RunFacts, { parallel }: RunSettings): string | null {

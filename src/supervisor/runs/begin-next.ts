@@ -4,6 +4,7 @@ import type { StartSession } from '../../domain/api.ts'
 import type { BudgetLimits } from '../../domain/budget.ts'
 import { brainKeysIn } from '../../domain/config/layers.ts'
 import type { ModelStrategy } from '../../domain/option-values.ts'
+import type { HeldBackTask } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
@@ -118,6 +119,7 @@ async function chooseReady(
   let firstRetry: { notBefore: number; why: string } | undefined
   for (;;) {
     const choice = await chooseTask(run, { ...options, skipped }, { store, predictOverlap })
+    heldBack.noteApart(run.id, choice.apart)
     if (!('task' in choice))
       return firstRetry ?? heldBack.next(run.id) ?? (choice.why === undefined ? 'no' : { why: choice.why })
     const { task } = choice
@@ -276,6 +278,7 @@ interface Hold {
 export class HeldBackTasks {
   readonly #clock: Clock
   readonly #held = new Map<string, Hold>()
+  readonly #apart = new Map<string, readonly HeldBackTask[]>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -315,8 +318,18 @@ export class HeldBackTasks {
       .map(([task, { error }]) => ({ task, obstacle: toObstacle(error) }))
   }
 
+  /** Notes which ready tasks of a run the last choice kept apart from those at work. */
+  noteApart(run: string, apart: readonly HeldBackTask[]): void {
+    this.#apart.set(run, apart)
+  }
+
+  apartIn(run: string): readonly HeldBackTask[] {
+    return this.#apart.get(run) ?? []
+  }
+
   /** The run has ended. */
   forget(run: string): void {
+    this.#apart.delete(run)
     for (const [task, held] of this.#held) if (held.run === run) this.#held.delete(task)
   }
 

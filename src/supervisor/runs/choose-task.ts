@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HeldBackTask } from '../../domain/run.ts'
+import type { HeldBackTask, RunDetail } from '../../domain/run.ts'
 import { AT_WORK, type Task, type TaskScope } from '../../domain/task.ts'
 import type { DescribedTask, PredictedOverlap } from '../../knowledge/overlap.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import { linesIn } from '../../tasks/view.ts'
 import type { ComparedTasks } from '../knowledge/code-search.ts'
-import { scopeOf } from './next-step.ts'
+import { isHeldUp, scopeOf } from './next-step.ts'
 
 /** The task that a run begins next, or why there is none although some are ready. */
-export type TaskChoice = { task: Task } | { why: string | undefined }
+export type TaskChoice = ({ task: Task } | { why: string | undefined }) & { apart: HeldBackTask[] }
 
 /** Compares a task with others by what they say; rejects if there is no index of the project. */
 export type PredictOverlap = (run: RunRow, compared: ComparedTasks, signal: AbortSignal) => Promise<PredictedOverlap[]>
@@ -30,13 +30,13 @@ export async function chooseTask(
         ? store.tasks.nextFree(scope, tx)
         : (await store.tasks.free(scope, count, tx)).find(({ id }) => !skipped.has(id)),
     )
-    return task ? { task } : { why: undefined }
+    return task ? { task, apart: [] } : { why: undefined, apart: [] }
   }
   const { ready, atWork, tasks } = await readTouching(scopeOf(run), store)
   const free = ready.filter(({ id }) => !skipped.has(id))
   const { next, apart } = await chooseApart(free, atWork, predictor(run, predictOverlap))
   const task = next === undefined ? undefined : tasks.get(next)
-  return task ? { task } : { why: apart.map(describeHeldBack)[0] }
+  return task ? { task, apart } : { why: apart.map(describeKeptApart)[0], apart }
 }
 
 /** A task and the paths that it will probably touch; none where nothing is known. */
@@ -115,12 +115,25 @@ export function keepApart(
   return { next: undefined, apart }
 }
 
-/** All ready tasks that have to wait now, in their order. */
-export function allApart(ready: readonly Touching[], atWork: readonly Touching[]): HeldBackTask[] {
-  return ready.flatMap(task => {
+/** All ready tasks of a run that have to wait now, in their order: by their paths, or by what they say, as it was found at the last choice. */
+export async function findKeptApart(
+  run: RunRow,
+  found: readonly HeldBackTask[],
+  store: Store,
+): Promise<RunDetail['kept_apart']> {
+  const { ready, atWork } = await readTouching(scopeOf(run), store)
+  const apart = ready.flatMap(task => {
     const overlap = findOverlap(task, atWork)
-    return overlap ? [{ id: task.id, title: task.title, ...overlap }] : []
+    if (overlap) return [{ id: task.id, title: task.title, ...overlap }]
+    return found.filter(({ id, beside }) => id === task.id && atWork.some(other => other.id === beside))
   })
+  return apart.map(task => ({ ...task, why: describeKeptApart(task) }))
+}
+
+/** `t-1 (Title) is kept apart from t-2, which is at work, because both will probably change src/api` */
+function describeKeptApart({ id, title, beside, path }: HeldBackTask): string {
+  const place = path === '.' ? 'files at the top of the project' : path
+  return `${id} (${title}) is kept apart from ${beside}, which is at work, because both will probably change ${place}`
 }
 
 function findOverlap(
@@ -135,20 +148,15 @@ function findOverlap(
   return undefined
 }
 
-/** Why a task waits, in words for the person. */
-function describeHeldBack({ id, beside, path }: HeldBackTask): string {
-  return `${id} waits for ${beside}, which is at work: both will probably touch ${path}`
-}
-
 /** Only the first tasks of the order are compared: further ones mostly touch the same files again. */
 const MAX_TASKS = 50
 
 /** The ready tasks of a scope in their order, and the tasks at work in its project, each with the paths that it will probably touch. */
-export async function readTouching(
+async function readTouching(
   scope: TaskScope,
   store: Store,
 ): Promise<{ ready: Touching[]; atWork: Touching[]; tasks: Map<string, Task> }> {
-  const working = await store.tasks.list({ project: scope.project, states: AT_WORK })
+  const working = await listWorking(scope.project, store)
   const ready = await store.transaction(tx => store.tasks.free(scope, MAX_TASKS, tx))
   const files = await readNearbyChanges([...ready, ...working], store)
   const touching = (task: Task) => ({
@@ -159,10 +167,20 @@ export async function readTouching(
   })
   return {
     ready: ready.map(touching),
-    // A task of a person's own session works in the project itself and has no worktree.
-    atWork: working.filter(({ run_id }) => run_id !== null).map(touching),
+    atWork: working.map(touching),
     tasks: new Map(ready.map(task => [task.id, task])),
   }
+}
+
+/** The tasks at work in worktrees. Work that waits for a person does not count: nobody knows for how long. */
+async function listWorking(project: string, store: Store): Promise<Task[]> {
+  const working: Task[] = []
+  for (const task of await store.tasks.list({ project, states: AT_WORK })) {
+    // A task of a person's own session works in the project itself and has no worktree.
+    if (task.run_id === null || task.session_id === null) continue
+    if (task.state === 'running' || !(await isHeldUp(task.session_id, task.id, store))) working.push(task)
+  }
+  return working
 }
 
 interface NearbyChanges {

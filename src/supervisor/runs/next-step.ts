@@ -1,5 +1,6 @@
 import type { PastAttempt, RunOutcome } from '../../domain/attempt.ts'
 import { type Amounts, amountWords, type BudgetLimits, MEASURES, NOTHING_SPENT } from '../../domain/budget.ts'
+import type { MergeState } from '../../domain/merge.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import { type FailureKind, isTransient } from '../../domain/session.ts'
 import type { Task, TaskScope, TaskState } from '../../domain/task.ts'
@@ -121,6 +122,14 @@ function classifyCompletion({ state }: Pick<Task, 'state'>): 'completing' | 'wai
   // A running task was sent back: its session is about to resume the same conversation.
   return state === 'verifying' || state === 'merging' || state === 'running' ? 'completing' : 'over'
 }
+
+/** Whether finished work waits for a person or for a checkout that is in use. Other tasks need not wait for that. */
+export async function isHeldUp(session: string, task: string, { escalations, merges }: Store): Promise<boolean> {
+  const open = await escalations.list({ session, states: ['open'] })
+  return open.length > 0 || HELD_UP.has((await merges.open(task))?.state ?? 'queued')
+}
+
+const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])
 
 /** Most sessions in one query. */
 const QUERY_SIZE = 200

@@ -4,12 +4,13 @@ import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
 import { faultOf } from '../../domain/limit.ts'
-import type { RunPlan, StartRun } from '../../domain/run.ts'
+import type { RunDetail, RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import { checkProject } from '../context.ts'
 import { advanceRun, endRun, noteReason, type RunManagerDeps } from './advance.ts'
+import { findKeptApart } from './choose-task.ts'
 import { openAttempts, SETTLED_BY_PERSON } from './close-attempt.ts'
 import { overlap, targetName } from './next-step.ts'
 import { noteObstacles, toObstacle } from './obstacles.ts'
@@ -202,6 +203,11 @@ export class RunManager {
       if (state === 'running') await store.runs.update(id, { state: 'paused', reason: why })
       for (const { session_id } of await openAttempts(id, store)) await this.#deps.pauseWaiting(session_id)
     }
+  }
+
+  /** The ready tasks of a run that wait because they will probably change the same files as one at work. */
+  keptApart(run: RunRow): Promise<RunDetail['kept_apart']> {
+    return findKeptApart(run, this.#deps.heldBack.apartIn(run.id), this.#deps.store)
   }
 
   close(): Promise<void> {

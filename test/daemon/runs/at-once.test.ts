@@ -53,7 +53,8 @@ test('tasks that would touch the same files are kept apart, another goes before 
   await Promise.all([begun('users'), begun('docs')])
   assert.deepEqual(await titles(id), ['users', 'docs'])
   const { kept_apart } = await detail(id)
-  assert.deepEqual(kept_apart, [{ id: posts, title: 'posts', beside: users, path: 'src/api/posts.ts' }])
+  const why = `${posts} (posts) is kept apart from ${users}, which is at work, because both will probably change src/api/posts.ts`
+  assert.deepEqual(kept_apart, [{ id: posts, title: 'posts', beside: users, path: 'src/api/posts.ts', why }])
   open('docs')
   open('users')
   await begun('posts')
@@ -70,7 +71,7 @@ test('where all that is ready would touch what is at work nothing begins, and th
   await begun('users')
   const { reason } = await heldUp(id)
   assert.deepEqual(await titles(id), ['users'])
-  assert.match(reason ?? '', new RegExp(`waits for ${users}, .* src/api/posts.ts`))
+  assert.match(reason ?? '', new RegExp(`kept apart from ${users}, .* src/api/posts.ts`))
   open('users')
   await begun('posts')
   open('posts')

@@ -34,13 +34,16 @@ test('what a verifier finds goes back in its words, its word alone proves a task
 test('a verifier that says nothing usable twice has passed nothing: a person is asked', async t => {
   const agent = worker('Looks fine!', 'I said so.')
   const world = await landWorld(t, agent)
-  const task = await world.add('make a.txt', { acceptance: ['a.txt is worth reading'] } as object)
-  await world.run()
+  const task = await world.add('make a.txt', { acceptance: ['a.txt is worth reading'], paths: ['a.txt'] } as object)
+  const other = await world.add('make a.txt longer', { paths: ['a.txt'] })
+  const { id } = await world.run({ parallel: 2 })
   for await (const { kind } of world.store.follow(0)) if (kind === 'task.verified') break
   const [asked] = (await world.call('GET', '/escalations')).body.escalations
   assert.equal(asked.kind, 'error')
-  assert.match(asked.reason, /verifier/)
+  assert.match(asked.reason, /^verifier could not run\. The verifier gave no opinion that counts: (?!.*opinion)/)
   assert.equal((await world.task(task)).state, 'verifying')
+  await world.since(id, ({ kind, body }) => kind === 'task.started' && body.task_id === other)
+  assert.deepEqual((await world.detail(id)).kept_apart, [], 'work that waits for a person keeps no other task apart')
   assert.throws(() => world.git('show', 'main:a.txt'))
 })
 
@@ -59,17 +62,27 @@ test('a verifier whose account is limited is asked again later, and nobody is bo
 })
 
 test('work that changed nothing because something was refused waits for the person at once, on no stronger model', async t => {
-  const agent = scriptedAgent((prompt): Turn => {
-    if (/Another agent says/.test(prompt)) return { says: () => FAIL }
-    return { wants: 'rm -rf legacy', says: () => 'I was not allowed to.' }
-  })
-  const world = await landWorld(t, agent)
-  const task = await world.add('remove legacy', { acceptance: ['legacy is gone'] } as object)
-  const { id } = await world.run()
-  for await (const { kind, body } of world.store.follow(0))
-    if (kind === 'session.ended' && body.status === 'paused') break
-  const { state, reason } = await world.task(task)
-  assert.deepEqual([state, reason?.split(':')[0]], ['waiting', 'waits for your yes to Bash rm -rf legacy'])
-  const { attempts } = (await world.call('GET', `/runs/${id}`)).body
-  assert.deepEqual([attempts.length, agent.prompts.length], [1, 2], 'one attempt and one verifier')
+  for (const { verdict, prompts } of [
+    { verdict: FAIL, prompts: 2 },
+    { verdict: 'I cannot say.', prompts: 3 },
+  ]) {
+    const agent = scriptedAgent((prompt): Turn => {
+      if (/Another agent says|cannot be used/.test(prompt)) return { says: () => verdict }
+      return { wants: 'rm -rf legacy', says: () => 'I was not allowed to.' }
+    })
+    const world = await landWorld(t, agent)
+    const task = await world.add('remove legacy', { acceptance: ['legacy is gone'] } as object)
+    const { id } = await world.run()
+    for await (const { kind, body } of world.store.follow(0))
+      if (kind === 'session.ended' && body.status === 'paused') break
+    const { state, reason } = await world.task(task)
+    assert.deepEqual([state, reason?.split(':')[0]], ['waiting', 'waits for your yes to Bash rm -rf legacy'])
+    const { attempts } = (await world.call('GET', `/runs/${id}`)).body
+    assert.deepEqual([attempts.length, agent.prompts.length], [1, prompts], 'one attempt and one verifier')
+    const rows = (await world.call('GET', '/escalations')).body.escalations
+    assert.deepEqual(
+      rows.map((row: { state: string }) => row.state).filter((row: string) => row === 'open'),
+      [],
+    )
+  }
 })

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { openStore } from '../../../src/store/open.ts'
+import type { RunRow } from '../../../src/store/tables.ts'
+import { HeldBackTasks } from '../../../src/supervisor/runs/begin-next.ts'
 import {
   chooseApart,
+  findKeptApart,
   keepApart,
   likelyPaths,
   mayMeet,
   type Touching,
 } from '../../../src/supervisor/runs/choose-task.ts'
+import { tempDir } from '../../support/world.ts'
+import { sessionDepsOn } from '../session/session-deps.ts'
 
 const TABLE: [string, string, boolean][] = [
   ['src/api', 'src/api', true],
@@ -154,4 +161,29 @@ test('where paths are not known, what the tasks say decides; a task waits only f
   })
   assert.deepEqual(asked, ['t-1 with t-8 and t-9', 't-3 with t-9'], 'two tasks whose paths are known are not compared')
   assert.equal((await chooseApart(ready, [], findLikely)).next, 't-1', 'beside nothing the first begins')
+})
+
+test('what the last choice kept apart by its words is shown with its reason, until the other task is over', async t => {
+  const store = await openStore({ file: join(tempDir(t), 'store.db') })
+  t.after(() => store.close())
+  const { tasks } = sessionDepsOn(store)
+  const add = (text: string) =>
+    store.transaction(tx => tasks.submit({ session_id: null, project: '/p', text }, tx).then(({ id }) => id))
+  const [first, second] = [await add('round the total'), await add('print the total')]
+  await store.sessions.insert({ id: 's-1', name: 's', project: '/p', task: 't', agent: 'claude', task_id: first })
+  await store.transaction(tx =>
+    tasks.claimReady({ scope: { project: '/p' }, run: 'r-1', session: 's-1', only: first }, tx),
+  )
+  const run = { id: 'r-1', project: '/p', target: { kind: 'project' } } as RunRow
+  const held = new HeldBackTasks({ now: () => 0 })
+  held.noteApart('r-1', [{ id: second, title: 'print the total', beside: first, path: '.' }])
+  const why = `${second} (print the total) is kept apart from ${first}, which is at work, because both will probably change files at the top of the project`
+  assert.deepEqual(
+    (await findKeptApart(run, held.apartIn('r-1'), store)).map(apart => apart.why),
+    [why],
+  )
+  await store.transaction(tx => tasks.transition(first, { to: 'done', verification: 'passed' }, tx))
+  assert.deepEqual(await findKeptApart(run, held.apartIn('r-1'), store), [])
+  held.forget('r-1')
+  assert.deepEqual(held.apartIn('r-1'), [])
 })

@@ -8,7 +8,7 @@ import {
   countsText,
   groupCounts,
   heldUpText,
-  keptApartText,
+  keptApartLines,
   quotaText,
   runStateText,
   targetText,
@@ -214,9 +214,9 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   const open = openAttempts(run).flatMap((attempt, index) =>
     openLines(attempt, { terminal, now, number: board.mode === 'pick' ? index + 1 : undefined }),
   )
-  const keptApart = run.kept_apart.map(task => paint('yellow', cutAtWord(keptApartText(task), width - 1)))
+  const keptApart = keptApartLines(run).map(line => wrap(line, width - 1).map(part => paint('yellow', part)))
   const begun = open.length > 0 ? open : [paint('dim', run.state === 'paused' ? 'Paused.' : 'The next task begins…')]
-  const atWork = [...begun, ...keptApart.slice(0, MOST_KEPT_APART)]
+  const atWork = [...begun, ...keptApart.slice(0, MOST_KEPT_APART).flat()]
   const room = Math.max(0, height - top.length - atWork.length - below.length - 2)
   const finished = run.attempts.filter(({ outcome }) => outcome !== null).slice(-Math.max(1, room))
   const latest =
@@ -228,7 +228,7 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   return [...filled, ...empty, ...below].slice(-height)
 }
 
-/** The most lines for tasks that wait for another task. */
+/** The most tasks that are shown as waiting for another one. */
 const MOST_KEPT_APART = 3
 
 function headLines({ run }: Board, { paint, width }: Terminal, now: number): string[] {

@@ -1,6 +1,6 @@
 import { neutral } from '../../../base/neutral.ts'
 import type { RunOutcome } from '../../../domain/attempt.ts'
-import type { AttemptNow, AttemptView, HeldBackTask, RunDetail, RunView, TaskCounts } from '../../../domain/run.ts'
+import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../../domain/run.ts'
 import { duration, wakeTime, windowName } from '../../render/format.ts'
 import { firstLine, type Tone } from '../../render/text.ts'
 
@@ -69,9 +69,9 @@ export function heldUpText({ state, reason }: Pick<RunView, 'state' | 'reason'>)
   return state === 'paused' ? `Paused: ${neutral(reason)}` : `The next task cannot begin yet: ${neutral(reason)}`
 }
 
-/** `t-1 Name waits for t-2: both will probably touch src/api` */
-export function keptApartText({ id, title, beside, path }: HeldBackTask): string {
-  return `${id} ${firstLine(title)} waits for ${beside}: both will probably touch ${neutral(path)}`
+/** Why ready tasks do not begin beside those at work, without what `heldUpText` says already. */
+export function keptApartLines({ kept_apart, reason }: Pick<RunDetail, 'kept_apart' | 'reason'>): string[] {
+  return kept_apart.filter(({ why }) => why !== reason).map(({ why }) => neutral(why))
 }
 
 /** `$0.42` */

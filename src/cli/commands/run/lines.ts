@@ -8,7 +8,7 @@ import {
   costText,
   countsText,
   heldUpText,
-  keptApartText,
+  keptApartLines,
   mergedText,
   OUTCOME_LOOKS,
   pausedText,
@@ -48,7 +48,7 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
     ...(quota === undefined ? [] : [`Quota: ${quota}`]),
     `Begun: ${dateTime(run.created_at)}, ${duration((run.ended_at ?? now) - run.created_at)} in all`,
     ...(left === undefined ? [] : [`Left: ${left}`]),
-    ...run.kept_apart.map(task => `Waits: ${keptApartText(task)}`),
+    ...keptApartLines(run).map(line => `Waits: ${line}`),
     ...heldUp.map(({ task_id, now }) => paint('yellow', `Held up: ${task_id}, ${firstLine(now?.held_up ?? '')}`)),
     ...waiting.map(({ task_id, now }) =>
       paint(
@@ -76,7 +76,7 @@ export function runNews(before: RunDetail | undefined, now: RunDetail, terminal:
     ...(now.stopping && !before?.stopping && now.state !== 'ended' ? ['No new task begins: it was stopped.'] : []),
     ...now.kept_apart
       .filter(({ id, beside }) => !before?.kept_apart.some(task => task.id === id && task.beside === beside))
-      .map(task => terminal.paint('yellow', `○ ${keptApartText(task)}`)),
+      .map(task => terminal.paint('yellow', `○ ${neutral(task.why)}`)),
     ...(now.state === 'running' && now.reason !== before?.reason
       ? [heldUpText(now)].flatMap(line => (line === undefined ? [] : [terminal.paint('yellow', line)]))
       : []),
