@@ -2,7 +2,6 @@ import type { AcceptedContents } from './accepted-file.ts'
 
 // An ESM import of a built-in module reads all its exports, which would slow down every start of the frequent commands.
 const { readFileSync } = process.getBuiltinModule('node:fs')
-const { homedir } = process.getBuiltinModule('node:os')
 const { isAbsolute, join, resolve } = process.getBuiltinModule('node:path')
 
 /** The paths of one installation. A different data directory means a different daemon, with its own run and log folders. */
@@ -16,6 +15,8 @@ export interface AppPaths {
   socket: string
   tokenFile: string
   trustFile: string
+  /** What was learned, of all projects: the log and what is derived from it (docs/memory.md). */
+  memory: string
   /** Which content of the person's files is in force; without it, they count as they are on disk. */
   accepted?: AcceptedContents | undefined
 }
@@ -29,8 +30,8 @@ export interface AppPathOptions {
 }
 
 /** The folders that belong to an installation, its home first. */
-export function ownFolders({ home, data, run, logs }: AppPaths): string[] {
-  return [home, data, run, logs]
+export function ownFolders({ home, data, run, logs, memory }: AppPaths): string[] {
+  return [home, data, run, logs, memory]
 }
 
 /** The program that agents which pcc did not start run for each of their hooks. Its path stays the same when pcc moves. */
@@ -43,9 +44,15 @@ export function hookRecord({ home }: Pick<AppPaths, 'home'>): string {
   return join(home, 'hooks', 'installed.json')
 }
 
+/**
+ * A folder that nobody can make. It stands for the home of a person whose home is unknown, so that a caller which forgets that
+ * `resolvePaths` refuses such an environment makes no home for somebody else.
+ */
+const NOWHERE = '/dev/null'
+
 /** Pure and cheap: the frequent commands call this before anything else. */
 export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPaths {
-  const home = resolve(env['PCC_HOME'] || join(env['HOME'] || homedir(), '.perpetualcc'))
+  const home = resolve(env['PCC_HOME'] || join(env['HOME'] || NOWHERE, '.perpetualcc'))
   const standard = join(home, 'data')
   const data = resolve(dataDir || env['PCC_DATA_DIRECTORY'] || standard)
   const base = data === standard ? home : data
@@ -60,17 +67,43 @@ export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPa
     socket: socketIn(run),
     tokenFile: join(run, 'token'),
     trustFile: join(home, 'trust.json'),
+    memory: memoryFolder(env, home),
   }
+}
+
+/**
+ * `AI_MEMORY_PATH`, else inside a home that is not the standard one, else where the person's settings of all programs are
+ * (docs/adr/0022).
+ */
+function memoryFolder(env: AppPathOptions['env'], home: string): string {
+  if (env['AI_MEMORY_PATH']) return resolve(env['AI_MEMORY_PATH'])
+  if (env['PCC_HOME'] && home !== join(env['HOME'] || NOWHERE, '.perpetualcc')) return join(home, 'memory')
+  const config = env['XDG_CONFIG_HOME']
+  // The standard says that a relative one does not count.
+  const base = config && isAbsolute(config) ? config : join(env['HOME'] || NOWHERE, '.config')
+  return join(base, 'perpetualcc', 'memory')
+}
+
+/** The variable that keeps pcc from knowing where its files are, and why; undefined if all is known. */
+export function wrongHome(env: AppPathOptions['env']): { key: string; problem: string } | undefined {
+  for (const key of ['PCC_HOME', 'AI_MEMORY_PATH']) {
+    const path = env[key]
+    if (path && !isAbsolute(path)) return { key, problem: `expected an absolute path, found "${path}"` }
+  }
+  const home = env['HOME']
+  if (env['PCC_HOME'] || (home && isAbsolute(home))) return undefined
+  const problem = home ? `expected an absolute path, found "${home}"` : 'it is not set, so there is no home to work in'
+  return { key: 'HOME', problem: `${problem}; set it, or PCC_HOME` }
 }
 
 /**
  * Whether a config file could move the data directory, without parsing it as TOML: the frequent commands must not pay for
  * a parser. `look` means "call resolvePaths". A wrong `look` only costs time, but a wrong `default` would talk to another
  * daemon. So a backslash (the key may be written with escapes) and an unreadable file also give `look`, and so does
- * whatever resolvePaths refuses: a named file that does not exist, and a relative PCC_HOME.
+ * whatever resolvePaths refuses: a named file that does not exist, and a home that is relative or unknown.
  */
 export function dataDirectoryHint({ home, configFile }: AppPaths, env: AppPathOptions['env']): 'default' | 'look' {
-  if (env['PCC_HOME'] && !isAbsolute(env['PCC_HOME'])) return 'look'
+  if (wrongHome(env)) return 'look'
   try {
     const text = readFileSync(configFile, 'utf8')
     return text.includes('directory') || text.includes('\\') ? 'look' : 'default'

@@ -1,5 +1,5 @@
 import { HOST_ERRORS, SYSTEM_ERRORS } from './error-rows/system.ts'
-import { FEATURE_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
+import { FEATURE_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
 import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'
 
 /**
@@ -11,6 +11,7 @@ export const ERRORS = {
   ...WORK_ERRORS,
   ...TASK_ERRORS,
   ...NOTE_ERRORS,
+  ...MEMORY_ERRORS,
   ...FEATURE_ERRORS,
   ...RUN_ERRORS,
   ...WORKSPACE_ERRORS,

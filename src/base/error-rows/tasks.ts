@@ -358,3 +358,25 @@ export const NOTE_ERRORS = {
     http: 409,
   },
 } as const satisfies Record<string, ErrorRow>
+
+/** Errors of memory. */
+export const MEMORY_ERRORS = {
+  memory_newer: {
+    exit: 5,
+    http: 500,
+    says: 'The memory {file} was written by a newer pcc (version {found}, this program knows {known}). It was left untouched.',
+    next: 'Use the newer pcc, or name another folder in AI_MEMORY_PATH.',
+  },
+  memory_unwritable: {
+    exit: 1,
+    http: 507,
+    says: 'The memory in {folder} cannot be written: {problem}',
+    next: 'Make room, or correct the permissions. Nothing of it was stored.',
+  },
+  memory_foreign: {
+    exit: 2,
+    http: 403,
+    says: 'The folder of the memory, {folder}, belongs to another user.',
+    next: 'Set HOME to your own home, or AI_MEMORY_PATH to a folder of your own.',
+  },
+} as const satisfies Record<string, ErrorRow>

@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander'
 import type { RecordChange } from '../../base/accepted-file.ts'
 import { type AppPaths, appPathsFor } from '../../base/app-paths.ts'
 import { findProjectFile, variableIn } from '../../domain/config/layers.ts'
-import { loadConfig } from '../../domain/config/load.ts'
+import { loadConfig, refuseWrongHome } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
 import { isInForce, isSettingKey } from '../../domain/config/settings.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
@@ -95,6 +95,7 @@ async function plainContext(
   command: Command,
 ): Promise<Pick<CommandContext, 'json' | 'out' | 'note'> & { paths: AppPaths }> {
   const options = command.optsWithGlobals<{ config?: string; dataDir?: string; json?: boolean; quiet?: boolean }>()
+  refuseWrongHome(process.env)
   return {
     paths: appPathsFor({ env: process.env, configFile: options.config, dataDir: options.dataDir }),
     json: options.json === true,

@@ -72,7 +72,7 @@ function daemonEnvironment(env: Env, paths: AppPaths): Record<string, string> {
       /^(PCC_\w+|LC_\w+|XDG_\w+)$|^(HOME|PATH|LANG|LANGUAGE|TZ|TMPDIR|USER|LOGNAME|SHELL)$/.test(entry[0]),
   )
   const { PCC_PARENT: _, ...ours } = Object.fromEntries(kept)
-  return { ...withWholePath(ours), PCC_HOME: paths.home }
+  return { ...withWholePath(ours), PCC_HOME: paths.home, AI_MEMORY_PATH: paths.memory }
 }
 
 /** Reads the first line of the daemon's output: `undefined` when it ended without one, `late` when the time is up. */

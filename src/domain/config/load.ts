@@ -1,6 +1,6 @@
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
-import { type AppPathOptions, type AppPaths, appPathsFor } from '../../base/app-paths.ts'
+import { join } from 'node:path'
+import { type AppPathOptions, type AppPaths, appPathsFor, wrongHome } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import {
   environmentLayer,
@@ -91,7 +91,7 @@ function checkFlags(flags: Partial<Values>): Partial<Values> {
 /** Like `appPathsFor`, but also applies `data.directory` of the user's file. Call it if `dataDirectoryHint` returns `look`. */
 export async function resolvePaths(options: AppPathOptions): Promise<AppPaths> {
   const { env } = options
-  refuseRelativeHome(env['PCC_HOME'])
+  refuseWrongHome(env)
   const paths = appPathsFor(options)
   const user = await readUserFile(paths, env['HOME'] || homedir())
   if (options.dataDir || env['PCC_DATA_DIRECTORY']) return paths
@@ -99,9 +99,8 @@ export async function resolvePaths(options: AppPathOptions): Promise<AppPaths> {
   return dataDir === undefined ? paths : appPathsFor({ ...options, dataDir })
 }
 
-/** A relative home would mean another home, with another daemon, in every working directory. */
-function refuseRelativeHome(home: string | undefined): void {
-  if (!home || isAbsolute(home)) return
-  const problem = `expected an absolute path, found "${home}"`
-  throw new AppError('setting_invalid', { origin: 'environment', key: 'PCC_HOME', problem })
+/** Throws where nobody can say which home is meant: it would be another one in every directory, or that of somebody else. */
+export function refuseWrongHome(env: AppPathOptions['env']): void {
+  const wrong = wrongHome(env)
+  if (wrong) throw new AppError('setting_invalid', { origin: 'environment', ...wrong })
 }

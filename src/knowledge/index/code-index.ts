@@ -3,8 +3,9 @@ import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Embedder } from '../../domain/embedder.ts'
+import { removeDerivedFile } from '../../store/derived-file.ts'
 import { FreshnessCheck } from './freshness.ts'
-import { IndexFile, removeIndexFile } from './index-file.ts'
+import { IndexFile } from './index-file.ts'
 import { type SearchOptions, type SearchResult, searchIndex } from './search.ts'
 import { type RunGit, readWorkingTree } from './source-tree.ts'
 import { type ParseFiles, type UpdateProgress, type UpdateResult, updateIndex } from './update.ts'
@@ -100,7 +101,7 @@ export class CodeIndex implements AsyncDisposable {
   async rebuild(signal?: AbortSignal, onProgress?: (progress: UpdateProgress) => void): Promise<UpdateResult> {
     await Promise.all([this.#running, this.#embedding])
     this.#file.close()
-    removeIndexFile(this.#file.path)
+    removeDerivedFile(this.#file.path)
     this.#file = new IndexFile(this.#path)
     return this.update(signal, onProgress)
   }

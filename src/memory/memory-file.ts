@@ -1,0 +1,175 @@
+import { eachToken, queryTokens } from '../base/tokens.ts'
+import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
+import { mayRead } from '../domain/memory.ts'
+import { DerivedFile } from '../store/derived-file.ts'
+import { applyRecord, itemIdsOf, type PolicyValues } from './learn/apply-record.ts'
+
+/** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
+const DERIVED_SCHEMA = 1
+
+/** "pccm": the file is a memory of ours. */
+const APPLICATION_ID = 0x7063636d
+
+const TABLES = [
+  'create table meta (name text primary key, value text not null) without rowid',
+  /** How far the lines of a segment are known by their ids, and how far items were made of them. */
+  `create table segments (id integer primary key, name text not null unique, key text not null, number integer not null,
+     known integer not null, applied integer not null)`,
+  'create index segments_by_key on segments (key, number)',
+  'create index segments_to_apply on segments (id) where applied < known',
+  /** Where the record of an id is; one that was forgotten has no segment. */
+  'create table ids (id text primary key, segment integer, at integer, kind text) without rowid',
+  `create index ids_by_kind on ids (kind, segment, at) where kind in ('recall', 'result', 'move', 'policy')`,
+  'create table damage (segment text not null, at integer not null, problem text not null, primary key (segment, at)) without rowid',
+  'create table policy (name text primary key, value real not null) without rowid',
+  `create table items (rowid integer primary key, id text not null unique, kind text not null, type text not null, scope text not null,
+     "of" text not null, updated_at integer not null, ended_at integer, body text not null)`,
+  'create index items_by_kind on items (kind, type, updated_at)',
+  'create index items_by_scope on items (scope, "of")',
+  `create virtual table texts using fts5(words, content = '', contentless_delete = 1, tokenize = "ascii")`,
+]
+
+export interface ItemQuery {
+  reader: MemoryReader
+  /** Items whose text has any of these words, the best first. Without it, the newest first. */
+  text?: string | undefined
+  kinds?: readonly MemoryItem['kind'][] | undefined
+  /** The kind of event, or the category of a fact. */
+  type?: string | undefined
+  /** Also what is no longer true. */
+  withEnded?: boolean | undefined
+  limit?: number | undefined
+}
+
+export interface FoundItem {
+  item: MemoryItem
+  /** BM25 of the text; 0 where nothing was asked. */
+  score: number
+}
+
+const MOST_FOUND = 200
+
+/** What follows from the log, in a file that can be thrown away. */
+export class MemoryFile extends DerivedFile {
+  constructor(path: string, options: { isFixed?: boolean } = {}) {
+    super(path, { schema: DERIVED_SCHEMA, application: APPLICATION_ID, tables: TABLES }, options)
+  }
+
+  /** Items that a reader may see. */
+  find({ reader, text, kinds, type, withEnded = false, limit = 20 }: ItemQuery): FoundItem[] {
+    const tokens = text === undefined ? [] : queryTokens(text).slice(0, MOST_TOKENS)
+    if (text !== undefined && tokens.length === 0) return []
+    const { sql, values } = readableBy(reader)
+    const wanted = [
+      sql,
+      ...(kinds ? [`i.kind in (${kinds.map(() => '?').join(', ')})`] : []),
+      ...(type === undefined ? [] : ['i.type = ?']),
+      ...(withEnded ? [] : ['i.ended_at is null']),
+    ].join(' and ')
+    const bound = [...values, ...(kinds ?? []), ...(type === undefined ? [] : [type])]
+    const most = Math.min(limit, MOST_FOUND)
+    const rows =
+      tokens.length === 0
+        ? this.rows<FoundRow>(
+            `select body, 0 as score from items i where ${wanted} order by updated_at desc limit ?`,
+            ...bound,
+            most,
+          )
+        : this.rows<FoundRow>(
+            `select i.body, -bm25(texts) as score from texts join items i on i.rowid = texts.rowid
+             where texts match ? and ${wanted} order by score desc limit ?`,
+            tokens.map(token => `"${token}"`).join(' OR '),
+            ...bound,
+            most,
+          )
+    return rows
+      .map(({ body, score }) => ({ item: JSON.parse(body) as MemoryItem, score }))
+      .filter(({ item }) => mayRead(item, reader))
+  }
+
+  item(id: string): MemoryItem | undefined {
+    const row = this.row<{ body: string }>('select body from items where id = ?', id)
+    return row && (JSON.parse(row.body) as MemoryItem)
+  }
+
+  policy(): PolicyValues {
+    return Object.fromEntries(
+      this.rows<{ name: string; value: number }>('select name, value from policy').map(({ name, value }) => [
+        name,
+        value,
+      ]),
+    )
+  }
+
+  /** Applies records in their order. Runs inside of a transaction; items are written once for each batch. */
+  apply(records: readonly MemoryRecord[]): void {
+    const changed = new Map<string, MemoryItem | undefined>()
+    let policy = this.policy()
+    for (const record of records) {
+      if (record.kind === 'policy') {
+        this.run(
+          'insert into policy values (?, ?) on conflict (name) do update set value = excluded.value',
+          record.name,
+          record.after,
+        )
+        policy = { ...policy, [record.name]: record.after }
+      }
+      for (const id of itemIdsOf(record)) {
+        const before = changed.has(id) ? changed.get(id) : this.item(id)
+        const after = applyRecord(before, record, policy, id)
+        if (after !== before) changed.set(id, after)
+      }
+    }
+    for (const [id, item] of changed) if (item) this.putItem(item, id)
+  }
+
+  putItem(item: MemoryItem, id = item.id): void {
+    const before = this.row<{ rowid: number; body: string }>('select rowid, body from items where id = ?', id)
+    const { kind, type, scope, of, updated_at, ended_at } = item
+    const body = JSON.stringify(item)
+    const rowid = this.run(
+      `insert into items (rowid, id, kind, type, scope, "of", updated_at, ended_at, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       on conflict (id) do update set kind = excluded.kind, type = excluded.type, scope = excluded.scope, "of" = excluded."of",
+         updated_at = excluded.updated_at, ended_at = excluded.ended_at, body = excluded.body`,
+      ...[before?.rowid ?? null, id, kind, type, scope, of, updated_at, ended_at, body],
+    )
+    if (before && textIn(before.body) === item.text) return
+    if (before) this.run('delete from texts where rowid = ?', before.rowid)
+    this.run('insert into texts (rowid, words) values (?, ?)', before?.rowid ?? rowid, tokensIn(item.text))
+  }
+
+  removeItem(id: string): void {
+    const row = this.row<{ rowid: number }>('select rowid from items where id = ?', id)
+    if (!row) return
+    this.run('delete from texts where rowid = ?', row.rowid)
+    this.run('delete from items where rowid = ?', row.rowid)
+  }
+}
+
+interface FoundRow {
+  body: string
+  score: number
+}
+
+/** More words than a question has; a whole file as a question would cost seconds. */
+const MOST_TOKENS = 40
+
+/** What a reader cannot see is left out before the best are chosen; roles and times are checked afterwards. */
+function readableBy({ agent, session, projects }: MemoryReader): { sql: string; values: string[] } {
+  if (agent === 'person') return { sql: 'true', values: [] }
+  const keys = projects.map(() => '?').join(', ')
+  return {
+    sql: `(i.scope in ('global', 'agent') or (i.scope = 'project' and i."of" in (${keys})) or (i.scope = 'session' and i."of" = ?))`,
+    values: [...projects, session ?? ''],
+  }
+}
+
+function textIn(body: string): string {
+  return (JSON.parse(body) as MemoryItem).text
+}
+
+function tokensIn(text: string): string {
+  const tokens: string[] = []
+  eachToken(text, token => tokens.push(token))
+  return tokens.join(' ')
+}
