@@ -3,6 +3,7 @@ import { messageOf, unreachable } from '../base/errors.ts'
 import { redactText } from '../base/redact.ts'
 import { agentEnvironment } from '../domain/agent-env.ts'
 import type { Brain } from '../domain/brain.ts'
+import { readSecret } from '../domain/config/layers.ts'
 import type { Config } from '../domain/config/settings.ts'
 import type { ModelKind } from '../domain/option-values.ts'
 import { noOpinion } from './chain.ts'
@@ -113,12 +114,6 @@ export function readModelSetup(kind: ModelKind, { brain, agents }: Config, env: 
       return { kind, model, key, baseUrl: base_url, jsonSchema: json_schema }
     }
   }
-}
-
-/** `env:NAME` means the value of that variable; anything else is the secret itself. */
-function readSecret(setting: string | undefined, env: Env): string | undefined {
-  if (!setting?.startsWith('env:')) return setting
-  return env[setting.slice('env:'.length)] || undefined
 }
 
 function explainUnsetVariable(setting: string): string {

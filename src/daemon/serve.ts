@@ -17,6 +17,7 @@ import { Answerer } from '../domain/escalation.ts'
 import { AttachedTerminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { startCodeSearch } from '../supervisor/knowledge/code-search.ts'
+import { readEmbedding } from '../supervisor/knowledge/embedding.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
 import { openAcceptedFiles } from './accepted-files.ts'
@@ -85,7 +86,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   const tmux = { run: paths.run, socket: paths.socket, env }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
-  using code = startCodeSearch(paths)
+  using code = startCodeSearch(paths, { embeddingFor: project => readEmbedding(project, { paths, env, policy }) })
   const brains = openLazyBrains()
   const terminals = new AttachedTerminals()
   const gates = openAccountGates({ store, clock: systemClock })

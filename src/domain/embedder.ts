@@ -6,6 +6,8 @@ export interface Embeddings {
 
 /** Who turns texts into vectors. Never throws. */
 export interface Embedder {
+  /** The models that can be asked. */
+  readonly models: readonly string[]
   /**
    * Embeds texts. With `model`, only that model is asked, even where there are others: an index has vectors of one model. `purpose` matters to models that
    * embed a question differently from what it is to find.

@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { type EmbeddingProvider, openEmbedder } from '../../src/brain/embedder.ts'
+import { type EmbeddingProvider, openEmbedder, readProviders } from '../../src/brain/embedder.ts'
+import { defaultValues, nestValues, type Values } from '../../src/domain/config/settings.ts'
 
 const KEY = 'fake-key-0123456789'
 const DOCUMENT = { purpose: 'document' } as const
@@ -108,4 +109,45 @@ test('a refusal is a value, without the key', async t => {
   const made = await openEmbedder([providers['openai-compatible']]).embed(['x'], DOCUMENT)
   assert.ok('problem' in made && made.problem.length > 0 && !made.problem.includes(KEY), JSON.stringify(made))
   assert.deepEqual(await openEmbedder([]).embed(['x'], DOCUMENT), { problem: 'no provider of embeddings is set up' })
+})
+
+/** What is asked under these settings: address, model and key of each provider; or why nobody is. */
+function providersWith(settings: Partial<Values>, env: Record<string, string> = {}) {
+  const found = readProviders(nestValues({ ...defaultValues(), ...settings }), env)
+  if ('problem' in found) return found.problem
+  return found.providers.map(each => [
+    'host' in each ? each.host : each.baseUrl,
+    each.model,
+    ...('key' in each ? [each.key] : []),
+  ])
+}
+
+test('the settings say who embeds, with which model, where and with which key', () => {
+  const ollama = ['http://localhost:11434', 'nomic-embed-text']
+  assert.deepEqual(providersWith({}), [ollama])
+  assert.deepEqual(providersWith({ 'knowledge.local_model': 'bge-m3', 'brain.ollama.host': 'http://gpu:1' }), [
+    ['http://gpu:1', 'bge-m3'],
+  ])
+  assert.match(String(providersWith({ 'knowledge.embedding_provider': 'none' })), /is "none"/)
+  const gemini = { 'knowledge.embedding_provider': 'gemini', 'brain.gemini.base_url': 'http://g' } as const
+  assert.match(String(providersWith(gemini)), /Gemini has no key/)
+  const key = { 'brain.gemini.api_key': 'env:G' }
+  assert.deepEqual(providersWith({ ...gemini, ...key, 'knowledge.gemini_model': 'm2' }, { G: KEY }), [
+    ['http://g', 'm2', KEY],
+  ])
+  const server = {
+    'knowledge.openai_compatible.base_url': 'http://o/v1',
+    'knowledge.openai_compatible.model': 'small',
+  }
+  const compatible = { 'knowledge.embedding_provider': 'openai-compatible' } as const
+  assert.match(String(providersWith(compatible)), /has no base_url or no model/)
+  assert.deepEqual(providersWith({ ...compatible, ...server }), [['http://o/v1', 'small', undefined]])
+  const all = { ...gemini, ...key, ...server, 'knowledge.openai_compatible.api_key': 'K' }
+  const hybrid = providersWith({ ...all, 'knowledge.embedding_provider': 'hybrid' }, { G: KEY })
+  assert.deepEqual(hybrid, [ollama, ['http://g', 'gemini-embedding-001', KEY], ['http://o/v1', 'small', 'K']])
+  assert.deepEqual(
+    providersWith({ 'knowledge.embedding_provider': 'hybrid' }),
+    [ollama],
+    'what is not set up is left out',
+  )
 })

@@ -22,7 +22,7 @@ const MAY_NAME_AGENTS: [path: string, reason: string][] = [
   ['src/brain/', 'Gemini is a model there'],
   ['src/domain/config/sections/agents.ts', 'examples in the descriptions of settings'],
   ['src/domain/config/sections/brain.ts', 'Gemini is a model there'],
-  ['src/domain/config/settings.ts', 'Gemini is a model there'],
+  ['src/domain/config/sections/knowledge.ts', 'Gemini is a model there'],
   ['src/domain/option-values.ts', 'Gemini is a model there'],
   ['src/cli/commands/config-brain.ts', 'Gemini is a model there'],
 ]

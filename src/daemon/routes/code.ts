@@ -36,8 +36,8 @@ export function codeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const where = await indexedProject(body.project, daemon)
     const result = await code.update(where, { rebuild, counted: true, signal: untilClosed(reply) })
     if (!result) throw new AppError('internal', { problem: 'nothing was indexed' })
-    const { commit = null, dirtyFiles, files, read, removed, problems, counts } = result
-    return { project: where, commit, dirty_files: dirtyFiles, files, read, removed, ...counts, problems }
+    const { commit = null, dirtyFiles, files, read, removed, problems, counts, note } = result
+    return { project: where, commit, dirty_files: dirtyFiles, files, read, removed, ...counts, problems, note }
   })
 
   app.get('/code/index', async request => {
@@ -48,8 +48,9 @@ export function codeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/code/search', async request => {
     const { symbol, ...query } = parseRequest(SearchQuery, request.query, 'GET /code/search')
     const where = await indexedProject(query.project, daemon)
-    const { results, stamp } = await code.search(where, { ...query, symbol: symbol !== undefined, freshMs: FRESH_MS })
-    return { project: where, ...stampView(stamp), results: markNotes(results, where) }
+    const wanted = { ...query, symbol: symbol !== undefined, freshMs: FRESH_MS, explained: true }
+    const { results, stamp, note } = await code.search(where, wanted)
+    return { project: where, ...stampView(stamp), results: markNotes(results, where), note }
   })
 
   app.get('/code/graph', async request => {

@@ -205,9 +205,14 @@ export function namedKeys(values: Values, env: Record<string, string | undefined
 export function secretSettings(values: Values, env: Record<string, string | undefined>): string[] {
   return SETTING_KEYS.filter(key => settingOf(key).secret).flatMap(key => {
     const value = values[key]
-    if (typeof value !== 'string') return []
-    return (value.startsWith('env:') ? env[value.slice('env:'.length)] : value) ?? []
+    return typeof value === 'string' ? (readSecret(value, env) ?? []) : []
   })
+}
+
+/** The secret that a setting holds: `env:NAME` means the value of that variable; anything else is the secret itself. */
+export function readSecret(setting: string | undefined, env: Record<string, string | undefined>): string | undefined {
+  if (!setting?.startsWith('env:')) return setting
+  return env[setting.slice('env:'.length)] || undefined
 }
 
 /** The variables that `namedKeys` put into an environment. */

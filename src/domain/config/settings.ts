@@ -4,9 +4,10 @@ import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budg
 import { EXECUTION_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/execution.ts'
 import { HOOKS_SETTINGS } from './sections/hooks.ts'
 import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
+import { KNOWLEDGE_SETTINGS } from './sections/knowledge.ts'
 import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
-import { count, flag, oneOf, onlyTo, path, type Setting, word } from './setting.ts'
+import { count, oneOf, path, type Setting } from './setting.ts'
 import { UNREAD_SETTINGS } from './unread-settings.ts'
 
 /** Every setting by its full key: the one table that files, environment, flags and `pcc config` use. */
@@ -19,28 +20,7 @@ const SETTINGS = {
   ...GUARD_SETTINGS,
   ...NOTIFICATION_SETTINGS,
   ...HUMAN_SETTINGS,
-  'knowledge.enabled': flag({
-    standard: true,
-    about: 'Index the code of projects, so that people, agents and brains can search it',
-    project: 'tighten',
-    tighten: onlyTo(false),
-  }),
-  'knowledge.embedding_provider': oneOf(['local', 'gemini', 'hybrid'], {
-    standard: 'local',
-    about: 'Who computes embeddings',
-    project: 'tighten',
-    tighten: onlyTo('local'),
-  }),
-  'knowledge.local_model': word({
-    standard: 'nomic-embed-text',
-    about: 'Embedding model of Ollama',
-    project: 'trusted',
-  }),
-  'knowledge.auto_index': flag({
-    standard: true,
-    about: 'Index again when a session starts',
-    project: 'free',
-  }),
+  ...KNOWLEDGE_SETTINGS,
   'data.directory': path<string>({
     standard: '~/.perpetualcc/data',
     about: 'Directory of the data; each directory has a daemon of its own',

@@ -9,7 +9,7 @@ import { IndexFile } from './index-file.ts'
 import { type SearchOptions, type SearchResult, searchIndex } from './search.ts'
 import { type RunGit, readWorkingTree } from './source-tree.ts'
 import { type ParseFiles, type UpdateProgress, type UpdateResult, updateIndex } from './update.ts'
-import { type EmbedResult, embedChunks, type MayEmbed, nearestFiles } from './vectors.ts'
+import { type Embedding, type EmbedResult, embedChunks, nearestFiles } from './vectors.ts'
 
 export interface IndexOptions {
   /** The top of the project: its main checkout, also for its worktrees. */
@@ -21,10 +21,6 @@ export interface IndexOptions {
   parse: ParseFiles
   /** Files that the index does not hold, such as those with secrets. */
   isHidden?: ((path: string) => boolean) | undefined
-  /** Without it, words alone decide. */
-  embedder?: Embedder | undefined
-  /** Which files the embedder may see; all of them without it. */
-  mayEmbed?: MayEmbed | undefined
 }
 
 /** To what an answer refers. */
@@ -38,8 +34,8 @@ export interface IndexStamp {
 export interface SearchAnswer {
   results: SearchResult[]
   stamp: IndexStamp
-  /** Why embeddings were not used, the first time that it is so. */
-  note?: string
+  /** Why embeddings were not used, if they were not. */
+  wordsAlone?: string
 }
 
 export interface AskOptions {
@@ -76,7 +72,7 @@ export class CodeIndex implements AsyncDisposable {
   #waiting: Promise<UpdateResult> | undefined
   #prefix: string | undefined
   #embedding: Promise<unknown> = Promise.resolve()
-  #explained = false
+  #embedEnd = new AbortController()
 
   constructor(options: IndexOptions) {
     this.#options = options
@@ -99,31 +95,45 @@ export class CodeIndex implements AsyncDisposable {
 
   /** Forgets everything and reads the project again. */
   async rebuild(signal?: AbortSignal, onProgress?: (progress: UpdateProgress) => void): Promise<UpdateResult> {
+    this.#embedEnd.abort()
     await Promise.all([this.#running, this.#embedding])
+    this.#embedEnd = new AbortController()
     this.#file.close()
     removeDerivedFile(this.#file.path)
     this.#file = new IndexFile(this.#path)
     return this.update(signal, onProgress)
   }
 
-  /** Searches, after a look whether the project has changed. `freshMs` bounds how long an update is waited for. */
-  async search(query: string, options: SearchOptions & AskOptions = {}): Promise<SearchAnswer> {
-    const near = await this.#findNearest(query, options)
+  /** Searches, after a look whether the project has changed. `freshMs` bounds how long an update is waited for. Without an embedder, words alone decide. */
+  async search(
+    query: string,
+    { embedder, ...options }: SearchOptions & AskOptions & { embedder?: Embedder | undefined } = {},
+  ): Promise<SearchAnswer> {
+    const nearest = await this.#findNearest(query, embedder, options)
+    const wordsAlone = 'problem' in nearest ? nearest.problem : undefined
+    const found = 'problem' in nearest ? {} : { nearest }
     const { answer, stamp } = await this.ask(
-      file => searchIndex(file, this.#options.projectRoot, query, { ...options, ...near.found }),
+      file => searchIndex(file, this.#options.projectRoot, query, { ...options, ...found }),
       options,
     )
-    return { results: answer, stamp, ...(near.note !== undefined && { note: near.note }) }
+    return { results: answer, stamp, ...(wordsAlone !== undefined && { wordsAlone }) }
   }
 
-  /** Embeds what has no vector yet, if there is an embedder. Call it after an update; it may take long. */
-  async embed(signal?: AbortSignal): Promise<EmbedResult | undefined> {
-    const { projectRoot: root, embedder, mayEmbed } = this.#options
-    if (!embedder) return undefined
-    const until = AbortSignal.any([this.#ended.signal, ...(signal ? [signal] : [])])
-    const work = this.#embedding.then(() => embedChunks(this.#openFile(), { root, embedder, mayEmbed }, until))
+  /** Embeds what has no vector yet. Call it after an update; it may take long. */
+  embed(embedding: Embedding, signal?: AbortSignal): Promise<EmbedResult> {
+    const until = AbortSignal.any([this.#ended.signal, this.#embedEnd.signal, ...(signal ? [signal] : [])])
+    const root = this.#options.projectRoot
+    const work = this.#embedding.then(() => embedChunks(this.#openFile(), { root, ...embedding }, until))
     this.#embedding = work.catch(() => undefined)
     return work
+  }
+
+  /** Whether something that is true has to be said: only the first time since it was not, also if another process said it. */
+  sayOnce(what: string, isTrue: boolean): boolean {
+    const file = this.#openFile()
+    const isSaid = file.readMeta(what) === 'said'
+    if (isSaid !== isTrue) file.writeMeta(what, isTrue ? 'said' : '')
+    return isTrue && !isSaid
   }
 
   /** Asks the index something else: `related`, `fileContext`, `impactOf`. */
@@ -147,18 +157,12 @@ export class CodeIndex implements AsyncDisposable {
     this.#file.close()
   }
 
-  /** What embeddings find. Their absence is explained once, and never delays an answer by more than `EMBED_MS`. */
-  async #findNearest(query: string, { symbol, signal }: SearchOptions & AskOptions) {
-    const { embedder } = this.#options
-    if (symbol) return { found: {} }
+  /** What embeddings find, or why they find nothing. Never delays an answer by more than `EMBED_MS`. */
+  async #findNearest(query: string, embedder: Embedder | undefined, { symbol, signal }: SearchOptions & AskOptions) {
+    if (symbol) return []
+    if (!embedder) return { problem: 'no provider of embeddings is set up' }
     const until = AbortSignal.any([AbortSignal.timeout(EMBED_MS), ...(signal ? [signal] : [])])
-    const nearest = embedder
-      ? await nearestFiles(this.#openFile(), query, embedder, until)
-      : { problem: 'no provider of embeddings is set up' }
-    if (!('problem' in nearest)) return { found: { nearest } }
-    const note = this.#explained ? undefined : `Words alone decided: ${nearest.problem}.`
-    this.#explained = true
-    return { found: {}, note }
+    return nearestFiles(this.#openFile(), query, embedder, until)
   }
 
   /** False if the index is still behind the project when the time is over; the update goes on. */

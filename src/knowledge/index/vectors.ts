@@ -14,6 +14,10 @@ const LONGEST_TEXT = 6000
 /** Below this share of embedded chunks the vectors are not used: what has none yet would be put behind everything that has. */
 const USED_FROM = 0.95
 const NEAREST = 200
+/** A model that computes on a processor takes seconds for a batch. */
+const BATCH_MS = 120_000
+/** Stands in the place of a vector of text that the provider may not see. */
+const NO_VECTOR = 0
 
 export interface EmbedResult {
   embedded: number
@@ -23,18 +27,24 @@ export interface EmbedResult {
   problem?: string
 }
 
-/** Whether the text of a file may be given to the provider: a file with secrets may not. */
-export type MayEmbed = (path: string) => boolean
+/** Who embeds, and which files it may see. */
+export interface Embedding {
+  embedder: Embedder
+  mayEmbed?: ((path: string) => boolean | Promise<boolean>) | undefined
+}
 
 /**
  * Embeds the chunks that have no vector. Vectors are kept by the hash of their text, so a chunk that moved, or came back, costs nothing. Every batch is
- * stored at once: when the provider fails, the next call goes on from there.
+ * stored at once: when the provider fails, the next call goes on from there. Vectors of a model that is not set up any more are forgotten.
  */
 export async function embedChunks(
   index: IndexFile,
-  { root, embedder, mayEmbed = () => true }: { root: string; embedder: Embedder; mayEmbed?: MayEmbed | undefined },
+  { root, embedder, mayEmbed = () => true }: { root: string } & Embedding,
   signal?: AbortSignal,
 ): Promise<EmbedResult> {
+  const model = index.readMeta('vector_model')
+  if (model !== undefined && !embedder.models.includes(model)) await forgetVectors(index)
+  if (countMissing(index) === 0) return { embedded: 0, missing: 0 }
   let embedded = 0
   let batch: ChunkText[] = []
   const flush = async (): Promise<string | undefined> => {
@@ -43,8 +53,13 @@ export async function embedChunks(
     batch = []
     return problem
   }
-  for (const file of filesWithoutVectors(index).filter(({ path }) => mayEmbed(path))) {
+  for (const file of filesWithoutVectors(index)) {
+    const isSent = await mayEmbed(file.path)
     for (const chunk of chunkTexts(index, root, file)) {
+      if (!isSent) {
+        assignVector(index, chunk, NO_VECTOR)
+        continue
+      }
       if (signal?.aborted) return { embedded, missing: countMissing(index), problem: 'it was called off' }
       if (assignKnownVector(index, chunk)) continue
       batch.push(chunk)
@@ -54,8 +69,12 @@ export async function embedChunks(
     await nextTurn()
   }
   const problem = batch.length > 0 ? await flush() : undefined
+  await removeUnused(index)
   return { embedded, missing: countMissing(index), ...(problem !== undefined && { problem }) }
 }
+
+/** While the vectors are being made. */
+export const NOT_YET = 'the code is not embedded yet'
 
 /** A file and the number of its chunk that is near. */
 export interface NearFile {
@@ -74,8 +93,7 @@ export async function nearestFiles(
 ): Promise<NearFile[] | { problem: string }> {
   const model = index.readMeta('vector_model')
   const total = index.row<{ chunks: number | null }>('select sum(chunks) as chunks from files')?.chunks ?? 0
-  if (model === undefined || countMissing(index) > total * (1 - USED_FROM))
-    return { problem: 'the chunks are not embedded yet' }
+  if (model === undefined || countMissing(index) > total * (1 - USED_FROM)) return { problem: NOT_YET }
   const made = await embedder.embed([query.slice(0, LONGEST_TEXT)], { purpose: 'query', model, signal })
   if ('problem' in made) return made
   const [vector] = made.vectors
@@ -144,15 +162,36 @@ function* chunkTexts(index: IndexFile, root: string, { id, path, first_chunk }: 
 /** A chunk whose text has a vector already, here or elsewhere. */
 function assignKnownVector(index: IndexFile, { file, chunk, hash }: ChunkText): boolean {
   const known = index.row<{ id: number }>('select id from vector_texts where hash = ?', hash)
-  if (!known) return false
-  index.run(
-    'insert or ignore into chunk_vectors (file_id, chunk_id, vector_id) values (?, ?, ?)',
-    file,
-    chunk,
-    known.id,
-  )
-  return true
+  if (known) assignVector(index, { file, chunk }, known.id)
+  return known !== undefined
 }
+
+function assignVector(index: IndexFile, { file, chunk }: Pick<ChunkText, 'file' | 'chunk'>, vector: number): void {
+  const sql = 'insert or ignore into chunk_vectors (file_id, chunk_id, vector_id) values (?, ?, ?)'
+  index.run(sql, file, chunk, vector)
+}
+
+async function forgetVectors(index: IndexFile): Promise<void> {
+  if ((await loadVectors(index)) !== undefined) return
+  index.transaction(() => {
+    for (const sql of ['drop table if exists vectors', 'delete from vector_texts', 'delete from chunk_vectors'])
+      index.run(sql)
+    index.run(`delete from meta where name = 'vector_model'`)
+  })
+}
+
+/** A text that is gone keeps its vector, because it may come back; when most are gone, those are removed. */
+async function removeUnused(index: IndexFile): Promise<void> {
+  const count = (sql: string) => index.row<{ n: number }>(`select count(*) as n from ${sql}`)?.n ?? 0
+  if (count('vector_texts') <= 2 * count('chunk_vectors') + KEPT_UNUSED || (await loadVectors(index))) return
+  const unused = 'select id from vector_texts where id not in (select vector_id from chunk_vectors)'
+  index.transaction(() => {
+    index.run(`delete from vectors where rowid in (${unused})`)
+    index.run(`delete from vector_texts where id in (${unused})`)
+  })
+}
+
+const KEPT_UNUSED = 1000
 
 /** Embeds and stores a batch; what went wrong, or undefined. */
 async function embedBatch(
@@ -163,7 +202,8 @@ async function embedBatch(
 ): Promise<string | undefined> {
   const model = index.readMeta('vector_model')
   const texts = batch.map(({ text }) => text)
-  const made = await embedder.embed(texts, { purpose: 'document', model, signal })
+  const until = AbortSignal.any([AbortSignal.timeout(BATCH_MS), ...(signal ? [signal] : [])])
+  const made = await embedder.embed(texts, { purpose: 'document', model, signal: until })
   if ('problem' in made) return made.problem
   const size = made.vectors[0]?.length ?? 0
   if (made.vectors.length !== batch.length || size === 0 || made.vectors.some(vector => vector.length !== size))

@@ -27,6 +27,7 @@ import type {
   UpdateOptions,
 } from './code-search.ts'
 import { hideInContext, hideInRelated, hideInResults } from './hide-paths.ts'
+import { ProjectEmbedding } from './project-embedding.ts'
 
 // The process that holds the indexes of projects for the daemon (`startCodeSearch` in code-search.ts): what it reads, parses and keeps in
 // memory is not the daemon's, and a database that is written does not delay anybody's verdict. It ends when it is idle, and with the daemon.
@@ -46,6 +47,7 @@ interface OpenProject {
   notesAt?: number
   progress: UpdateProgress | undefined
   predictor: OverlapPredictor
+  embedding: ProjectEmbedding
 }
 
 const parser = openParser()
@@ -90,6 +92,7 @@ function reply(message: IndexReply): void {
 
 async function serve(call: IndexCall, signal: AbortSignal): Promise<unknown> {
   const project = await openProject(call.project)
+  if ('embedding' in call) project.embedding.use(call.embedding)
   switch (call.does) {
     case 'update':
       // Nobody knows where a folder outside of git ends.
@@ -100,7 +103,7 @@ async function serve(call: IndexCall, signal: AbortSignal): Promise<unknown> {
       // The first search of a project shows how far its index is.
       if (project.index.stamp().commit === undefined) void whileBusy(() => update({}, project).catch(() => undefined))
       await readNewNotes(project, call.freshMs ?? FRESH_MS)
-      return search(call, project.index, signal)
+      return search(call, project, signal)
     case 'related':
       return ask(project.index, file => withoutSecrets(related(file, call.entity, call.depth), hideInRelated), signal)
     case 'file-context':
@@ -131,15 +134,27 @@ async function update(call: UpdateOptions, project: OpenProject, signal?: AbortS
   }
   try {
     const result = await (call.rebuild ? index.rebuild(signal, watch) : index.update(signal, watch))
+    const embedded = whileBusy(() => project.embedding.embed(index))
     if (!call.counted) return result
-    return { ...result, counts: (await index.ask(countAll, { freshMs: 0 })).answer }
+    await Promise.race([embedded, sleep(EMBED_LOOK_MS, undefined, { signal }).catch(() => undefined)])
+    const note = explainOnce(project.embedding.problem, index)
+    return { ...result, counts: (await index.ask(countAll, { freshMs: 0 })).answer, note }
   } finally {
     project.progress = undefined
   }
 }
 
+/** The summary of an index waits so long to say whether the code can be embedded. */
+const EMBED_LOOK_MS = 1000
+
+/** Why words alone decide, if that is known and was not said since embeddings were last used. */
+function explainOnce(problem: string | undefined, index: CodeIndex): string | undefined {
+  return problem !== undefined && index.sayOnce('words_alone', true) ? `Words alone decide: ${problem}.` : undefined
+}
+
 function countAll(file: IndexFile): IndexCounts {
-  const counts = { modules: 0, functions: 0, chunks: 0 }
+  const vectors = file.row<{ n: number }>('select count(*) as n from chunk_vectors where vector_id > 0')?.n ?? 0
+  const counts = { modules: 0, functions: 0, chunks: 0, embedded: vectors }
   for (const { id } of file.rows<{ id: number }>('select id from syntax')) {
     const { definitions = [], chunks = [] } = readParsed(file, id) ?? {}
     counts.modules += definitions.length > 0 ? 1 : 0
@@ -150,21 +165,28 @@ function countAll(file: IndexFile): IndexCounts {
 }
 
 async function search(
-  { query, top = 5, path = '', symbol = false, freshMs = FRESH_MS, neighbours }: Extract<IndexCall, { does: 'search' }>,
-  index: CodeIndex,
+  call: Extract<IndexCall, { does: 'search' }>,
+  { index, embedding }: OpenProject,
   signal: AbortSignal,
 ): Promise<CodeAnswer> {
-  const found = await index.search(query, { path, symbol, freshMs, top: top + MOST_SECRET, signal })
+  const { query, top = 5, path = '', symbol = false, freshMs = FRESH_MS, neighbours } = call
+  const { embedder } = embedding
+  const found = await index.search(query, { path, symbol, freshMs, embedder, top: top + MOST_SECRET, signal })
   const results = hideInResults(found.results, isNoSecret).slice(0, top)
   const { stamp } = found
-  if (stamp.isStale) finishUpdate(index)
-  if (!neighbours) return { results, stamp }
+  const note = call.explained ? explainOnce(embedding.explain(found.wordsAlone), index) : undefined
+  if (found.wordsAlone === undefined && !symbol) index.sayOnce('words_alone', false)
+  void whileBusy(async () => {
+    if (stamp.isStale) await index.update()
+    await embedding.embedAgain(index)
+  }).catch(() => undefined)
+  if (!neighbours) return { results, stamp, note }
   const findAll = (file: IndexFile) => {
     const graph = new CodeGraph(file)
     return results.map(({ file_path }) => neighboursOf(file_path, graph, file))
   }
   const { answer } = await index.ask(findAll, { freshMs: 0 })
-  return { results: results.map((result, at) => ({ ...result, neighbours: answer[at] })), stamp }
+  return { results: results.map((result, at) => ({ ...result, neighbours: answer[at] })), stamp, note }
 }
 
 const FRESH_MS = 400
@@ -219,7 +241,13 @@ function openProject(directory: string): Promise<OpenProject> {
         isHidden: path => !isNoSecret(path),
       })
     return {
-      ...{ root, isInGit, progress: undefined, predictor: new OverlapPredictor() },
+      ...{
+        root,
+        isInGit,
+        progress: undefined,
+        predictor: new OverlapPredictor(),
+        embedding: new ProjectEmbedding(root),
+      },
       get index() {
         index ??= open()
         return index

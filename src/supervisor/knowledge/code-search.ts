@@ -1,11 +1,13 @@
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { type OwnProcess, startOwnProcess } from '../../base/process/own-process.ts'
+import type { FoundProviders } from '../../brain/embedder.ts'
 import type { FileContext, RelatedAnswer } from '../../knowledge/graph/ask-graph.ts'
 import type { IndexStamp, SearchAnswer } from '../../knowledge/index/code-index.ts'
 import type { SearchResult } from '../../knowledge/index/search.ts'
 import type { UpdateProgress, UpdateResult } from '../../knowledge/index/update.ts'
 import type { DescribedTask, PredictedOverlap } from '../../knowledge/overlap.ts'
+import type { PolicyRule } from '../../policy/verdict/rules.ts'
 
 /** A search for code. */
 export interface CodeQuery {
@@ -19,6 +21,8 @@ export interface CodeQuery {
   freshMs?: number | undefined
   /** Also say with which files each result is connected. */
   neighbours?: boolean | undefined
+  /** A person asks: if words alone decide, the first answer says why. */
+  explained?: boolean | undefined
 }
 
 /** The files around a file, a few of each. */
@@ -28,8 +32,10 @@ export interface FileNeighbours {
   changed_with: string[]
 }
 
-export interface CodeAnswer extends SearchAnswer {
+export interface CodeAnswer extends Omit<SearchAnswer, 'wordsAlone'> {
   results: (SearchResult & { neighbours?: FileNeighbours | undefined })[]
+  /** A sentence for the person, once for each index: why words alone decide. */
+  note?: string | undefined
 }
 
 /** An answer of the graph; `answer` is undefined if the index has no such name. */
@@ -43,7 +49,7 @@ export interface UpdateOptions {
   rebuild?: boolean
   /** Do nothing for a project outside of git. */
   onlyInGit?: boolean
-  /** Also count what the index holds. */
+  /** Also count what the index holds, and explain once why there are no embeddings. */
   counted?: boolean
 }
 
@@ -52,9 +58,11 @@ export interface IndexCounts {
   modules: number
   functions: number
   chunks: number
+  /** Chunks that have a vector. */
+  embedded: number
 }
 
-export type UpdateReply = UpdateResult & { counts?: IndexCounts }
+export type UpdateReply = UpdateResult & { counts?: IndexCounts; note?: string | undefined }
 
 /** A task, and those that it is compared with. */
 export interface ComparedTasks {
@@ -62,11 +70,14 @@ export interface ComparedTasks {
   others: readonly DescribedTask[]
 }
 
+/** Who embeds the code of a project, and the rules about what may be read. */
+export type EmbeddingSetup = FoundProviders & { rules: PolicyRule[]; home: string }
+
 /** What the process with the indexes can do, for a project or a worktree of it. */
 export type IndexCall = { project: string } & (
-  | ({ does: 'update' } & UpdateOptions)
+  | ({ does: 'update'; embedding?: EmbeddingSetup | undefined } & UpdateOptions)
   | { does: 'progress' }
-  | ({ does: 'search' } & CodeQuery)
+  | ({ does: 'search'; embedding?: EmbeddingSetup | undefined } & CodeQuery)
   | { does: 'related'; entity: string; depth: number }
   | { does: 'file-context'; path: string }
   | ({ does: 'overlap' } & ComparedTasks)
@@ -102,7 +113,16 @@ interface WaitingCall {
 
 const PATIENCE_MS = 150
 
-export function startCodeSearch({ data }: Pick<AppPaths, 'data'>, { patienceMs = PATIENCE_MS } = {}): CodeSearch {
+interface CodeSearchOptions {
+  patienceMs?: number
+  /** Who embeds the code of a project. Sent with each call, because settings change while the process lives, and keys belong neither into arguments nor into variables. */
+  embeddingFor?: (project: string) => Promise<EmbeddingSetup | undefined>
+}
+
+export function startCodeSearch(
+  { data }: Pick<AppPaths, 'data'>,
+  { patienceMs = PATIENCE_MS, embeddingFor = async () => undefined }: CodeSearchOptions = {},
+): CodeSearch {
   const waiting = new Map<number, WaitingCall>()
   let child: OwnProcess | undefined
   let isClosed = false
@@ -163,9 +183,13 @@ export function startCodeSearch({ data }: Pick<AppPaths, 'data'>, { patienceMs =
     get pid() {
       return child?.pid
     },
-    update: (project, { signal, ...options } = {}) => ask({ does: 'update', project, ...options }, signal),
+    async update(project, { signal, ...options } = {}) {
+      return ask({ does: 'update', project, embedding: await embeddingFor(project), ...options }, signal)
+    },
     progress: project => ask({ does: 'progress', project }),
-    search: (project, query, signal) => ask({ does: 'search', project, ...query }, signal),
+    async search(project, query, signal) {
+      return ask({ does: 'search', project, embedding: await embeddingFor(project), ...query }, signal)
+    },
     related: (project, what) => ask({ does: 'related', project, ...what }),
     fileContext: (project, path) => ask({ does: 'file-context', project, path }),
     overlap: (project, tasks, signal) => ask({ does: 'overlap', project, ...tasks }, signal),

@@ -3,6 +3,12 @@ import type { SettingKey } from '../../../src/domain/config/settings.ts'
 /** For each setting in force, the test file that flips it and sees behaviour change. */
 export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'knowledge.enabled': 'test/cli/commands/code/code.test.ts',
+  'knowledge.embedding_provider': 'test/brain/embedder.test.ts',
+  'knowledge.local_model': 'test/brain/embedder.test.ts',
+  'knowledge.gemini_model': 'test/brain/embedder.test.ts',
+  'knowledge.openai_compatible.base_url': 'test/brain/embedder.test.ts',
+  'knowledge.openai_compatible.api_key': 'test/brain/embedder.test.ts',
+  'knowledge.openai_compatible.model': 'test/brain/embedder.test.ts',
   'knowledge.auto_index': 'test/supervisor/knowledge/auto-index.test.ts',
   'sessions.max_concurrent': 'test/daemon/start/waiting-line.test.ts',
   'sessions.auto_resume': 'test/daemon/limits/settings.test.ts',

@@ -105,7 +105,7 @@ const values: Record<'flag' | 'number' | 'list', fc.Arbitrary<unknown>> = {
 }
 const words: Partial<Record<SettingKey, string[]>> = {
   'brain.type': ['none', 'gemini', 'ollama'],
-  'knowledge.embedding_provider': ['local', 'gemini', 'hybrid'],
+  'knowledge.embedding_provider': ['none', 'local', 'gemini', 'openai-compatible', 'hybrid'],
   'agents.isolation': ['auto', 'namespace', 'marker'],
   'agents.sandbox': ['auto', 'required', 'off'],
   'permissions.unattended_high': ['deny', 'wait'],

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Embedder } from '../../../src/domain/embedder.ts'
 import { openIndex } from '../../../src/knowledge/index/code-index.ts'
 import type { RunGit } from '../../../src/knowledge/index/source-tree.ts'
 import { type ParseFiles, splitByLines } from '../../../src/knowledge/index/update.ts'
@@ -9,13 +8,9 @@ import { git } from '../../../src/workspace/git/git.ts'
 import { bareEnv, type Ending, gitProject, tempDir } from '../../support/world.ts'
 
 /** The index of a project, with the git that the daemon passes in. */
-export function anIndex(
-  t: Ending,
-  projectRoot: string,
-  { data = tempDir(t), parse = byLines, embedder }: IndexSetup = {},
-) {
+export function anIndex(t: Ending, projectRoot: string, { data = tempDir(t), parse = byLines }: IndexSetup = {}) {
   const run: RunGit = (args, options) => git(projectRoot, args, options)
-  const index = openIndex({ projectRoot, data, git: run, parse, embedder })
+  const index = openIndex({ projectRoot, data, git: run, parse })
   t.after(() => index[Symbol.asyncDispose]())
   return index
 }
@@ -23,7 +18,6 @@ export function anIndex(
 interface IndexSetup {
   data?: string
   parse?: ParseFiles
-  embedder?: Embedder
 }
 
 /** A project in git, and its index. */

@@ -13,6 +13,7 @@ function aModel({ fails = Number.POSITIVE_INFINITY, name = 'three-meanings' } = 
   const seen: string[] = []
   const state = { fails, seen }
   const embedder: Embedder = {
+    models: [name],
     embed: async (texts, { model }) => {
       if (seen.length + texts.length > state.fails) return { problem: 'the provider is gone' }
       if (model !== undefined && model !== name) return { problem: `there is no ${model}` }
@@ -29,36 +30,36 @@ const FILES = {
   'c.ts': '// bill of a customer\nexport const total = 1\n',
 }
 
-test('with embeddings a question in other words than the code finds it, and without them the answer says once that there are none', async t => {
+test('with embeddings a question in other words than the code finds it, and without them the answer says that there are none', async t => {
   const root = gitProject(t, FILES)
   const { embedder } = aModel()
-  const index = anIndex(t, root, { embedder })
+  const index = anIndex(t, root)
   await index.update()
-  assert.deepEqual(await index.embed(), { embedded: 3, missing: 0 })
-  const { results, note } = await index.search('where do we throttle', PATIENT)
+  assert.deepEqual(await index.embed({ embedder }), { embedded: 3, missing: 0 })
+  const { results, wordsAlone } = await index.search('where do we throttle', { ...PATIENT, embedder })
   assert.equal(results[0]?.file_path, 'a.ts')
   assert.match(results[0]?.chunk_text ?? '', /bucket/)
-  assert.equal(note, undefined)
+  assert.equal(wordsAlone, undefined)
 
-  const plain = anIndex(t, root)
-  const first = await plain.search('bucket', PATIENT)
-  assert.equal(first.results[0]?.file_path, 'a.ts')
-  assert.match(first.note ?? '', /Words alone decided: no provider of embeddings is set up/)
-  assert.equal((await plain.search('bucket', PATIENT)).note, undefined)
+  const plain = await index.search('bucket', PATIENT)
+  assert.equal(plain.results[0]?.file_path, 'a.ts')
+  assert.equal(plain.wordsAlone, 'no provider of embeddings is set up')
+  const said = [true, true, false, true].map(isTrue => index.sayOnce('words alone', isTrue))
+  assert.deepEqual(said, [true, false, false, true])
 })
 
 test('a provider that dies half-way keeps what it made, the search works, and the next call goes on from there', async t => {
   const files = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`f${n}.ts`, `// rate limit number ${n}\n`]))
   const root = gitProject(t, files)
   const { state, embedder } = aModel({ fails: 40 })
-  const index = anIndex(t, root, { embedder })
+  const index = anIndex(t, root)
   await index.update()
-  assert.deepEqual(await index.embed(), { embedded: 32, missing: 18, problem: 'the provider is gone' })
-  const { results, note } = await index.search('limit number 7', PATIENT)
+  assert.deepEqual(await index.embed({ embedder }), { embedded: 32, missing: 18, problem: 'the provider is gone' })
+  const { results, wordsAlone } = await index.search('limit number 7', { ...PATIENT, embedder })
   assert.equal(results[0]?.file_path, 'f7.ts')
-  assert.match(note ?? '', /not embedded yet/)
+  assert.equal(wordsAlone, 'the code is not embedded yet')
   state.fails = Number.POSITIVE_INFINITY
-  assert.deepEqual(await index.embed(), { embedded: 18, missing: 0 })
+  assert.deepEqual(await index.embed({ embedder }), { embedded: 18, missing: 0 })
   assert.equal(
     new Set(state.seen).size,
     state.seen.filter(text => text.startsWith('f')).length,
@@ -69,25 +70,37 @@ test('a provider that dies half-way keeps what it made, the search works, and th
 test('only chunks with a new text are embedded again, and a text that came back costs nothing', async t => {
   const root = gitProject(t, FILES)
   const { state, embedder } = aModel()
-  const index = anIndex(t, root, { embedder })
+  const index = anIndex(t, root)
   await index.update()
-  await index.embed()
+  await index.embed({ embedder })
   write(root, 'a.ts', '// hello instead\n')
   await index.update()
-  await index.embed()
+  await index.embed({ embedder })
   write(root, 'a.ts', FILES['a.ts'])
   await index.update()
-  assert.deepEqual(await index.embed(), { embedded: 0, missing: 0 })
+  assert.deepEqual(await index.embed({ embedder }), { embedded: 0, missing: 0 })
   assert.equal(state.seen.length, 4)
 })
 
-test('a provider that answers nonsense, or has another model now, leaves the search to words', async t => {
+test('a provider that answers nonsense leaves the search to words', async t => {
   const root = gitProject(t, FILES)
-  const nonsense: Embedder = { embed: async () => ({ model: 'x', vectors: [[1], [1, 2]] }) }
-  const index = anIndex(t, root, { embedder: nonsense })
+  const embedder: Embedder = { models: ['x'], embed: async () => ({ model: 'x', vectors: [[1], [1, 2]] }) }
+  const index = anIndex(t, root)
   await index.update()
-  assert.match((await index.embed())?.problem ?? '', /other vectors/)
+  assert.match((await index.embed({ embedder }))?.problem ?? '', /other vectors/)
   assert.equal((await index.search('bucket', PATIENT)).results[0]?.file_path, 'a.ts')
+})
+
+test('another model than before embeds everything again, and what may not be sent is not', async t => {
+  const root = gitProject(t, FILES)
+  const index = anIndex(t, root)
+  await index.update()
+  await index.embed(aModel())
+  const { state, embedder } = aModel({ name: 'other' })
+  assert.deepEqual(await index.embed({ embedder, mayEmbed: path => path !== 'c.ts' }), { embedded: 2, missing: 0 })
+  assert.doesNotMatch(state.seen.join('\n'), /bill of/)
+  const { results, wordsAlone } = await index.search('where do we throttle', { ...PATIENT, embedder })
+  assert.deepEqual([results[0]?.file_path, wordsAlone], ['a.ts', undefined])
 })
 
 test('two rankings are joined by their ranks', () => {

@@ -21,7 +21,10 @@ export interface IndexedCode {
   modules: number
   functions: number
   chunks: number
+  embedded: number
   problems: { path: string; problem: string }[]
+  /** Said once: why words alone decide. */
+  note?: string
 }
 
 /** `pcc index`: brings the index of a project's code up to date. */
@@ -92,13 +95,13 @@ export async function readProgress(project: string, client: DaemonConnection): P
 
 /** What is in the index now. */
 export function indexLines(indexed: IndexedCode, terminal: Terminal): string[] {
-  const { files, read, removed, modules, functions, chunks, problems } = indexed
+  const { files, read, removed, modules, functions, chunks, embedded, problems, note } = indexed
   const tick = terminal.paint('green', '✓')
   const changes = [...(read > 0 ? [`${read} read`] : []), ...(removed > 0 ? [`${removed} removed`] : [])]
   return [
     `${tick} Scanned the project: ${counted(files, 'file')}, ${changes.join(', ') || 'nothing changed'}`,
     `${tick} Built the code graph: ${counted(modules, 'module')}, ${counted(functions, 'function')}`,
-    `${tick} Indexed the code: ${counted(chunks, 'chunk')}`,
+    `${tick} Indexed the code: ${counted(chunks, 'chunk')}${embedded > 0 ? `, ${embedded} of them embedded` : ''}`,
     ...problems
       .slice(0, MOST_PROBLEMS)
       .map(
@@ -108,6 +111,7 @@ export function indexLines(indexed: IndexedCode, terminal: Terminal): string[] {
     ...(problems.length > MOST_PROBLEMS
       ? [`  and ${counted(problems.length - MOST_PROBLEMS, 'more file')} that could not be parsed`]
       : []),
+    ...(note === undefined ? [] : [terminal.paint('dim', neutral(note))]),
   ]
 }
 

@@ -20,6 +20,8 @@ export interface CodeState {
 /** What `GET /code/search` replies. */
 export interface FoundCode extends CodeState {
   results: (SearchResult & { note?: string })[]
+  /** Said once: why words alone decide. */
+  note?: string
 }
 
 interface SearchOptions {
@@ -57,6 +59,7 @@ export function addSearchCommand(program: Command): void {
       const found = await search
       if (json) return out(JSON.stringify(found, null, 2))
       for (const line of searchLines(found, query.text, terminal)) out(line)
+      if (found.note !== undefined) note(neutral(found.note))
     })
 }
 

@@ -15,7 +15,7 @@ const cwd = gitProject(ending, {
     '/** Charges a credit card. */\nexport function chargeCard(cents: number): boolean {\n  return cents > 0\n}\n',
   '.env': 'CARD=chargeCard\n',
 })
-const pcc = pccFor(ending, { PCC_KNOWLEDGE_ENABLED: '' })
+const pcc = pccFor(ending, { PCC_KNOWLEDGE_ENABLED: '', PCC_BRAIN_OLLAMA_HOST: 'http://127.0.0.1:1' })
 const run = async (...args: string[]) => {
   const { code, stdout, stderr } = await pcc.run(args, { cwd })
   assert.equal(code, 0, stderr)
@@ -33,7 +33,7 @@ test('pcc init indexes the code, unless it is told to skip that or knowledge.ena
   assert.ok(!existsSync(appPathsFor({ env: pcc.env }).socket), 'no daemon was needed for that')
   assert.match(
     await run('init'),
-    /✓ Scanned the project: \d+ files, \d+ read\n✓ Built the code graph: 2 modules, 2 functions\n✓ Indexed the code: \d+ chunks\n/,
+    /✓ Scanned the project: \d+ files, \d+ read\n✓ Built the code graph: 2 modules, 2 functions\n✓ Indexed the code: \d+ chunks\nWords alone decide: ollama nomic-embed-text: http:\/\/127\.0\.0\.1:1 cannot be reached \(ECONNREFUSED\)\.\n/,
   )
   assert.equal(indexes(), 1)
   const { index } = JSON.parse(await run('init', '--json'))
@@ -41,7 +41,9 @@ test('pcc init indexes the code, unless it is told to skip that or knowledge.ena
 })
 
 test('pcc index says what changed and can begin anew', async () => {
-  assert.match(await run('index'), /^✓ Scanned the project: \d+ files, nothing changed\n/)
+  const again = await run('index')
+  assert.match(again, /^✓ Scanned the project: \d+ files, nothing changed\n/)
+  assert.doesNotMatch(again, /Words alone/, 'it was said once')
   assert.match(await run('index', '--rebuild'), /^✓ Scanned the project: (\d+) files, \1 read\n/)
 })
 

@@ -56,7 +56,17 @@ test('the state of the index is said in words', () => {
   )
   assert.equal(progressBar({ done: 5, total: 10 }), `Indexing ${'█'.repeat(15)}${'░'.repeat(15)} 5/10 files`)
   const problems = Array.from({ length: 7 }, (_, at) => ({ path: `${at}.c`, problem: 'the parser failed on it' }))
-  const indexed = { ...STATE, files: 7, read: 0, removed: 2, modules: 1, functions: 1, chunks: 9, problems }
+  const indexed = {
+    ...STATE,
+    files: 7,
+    read: 0,
+    removed: 2,
+    modules: 1,
+    functions: 1,
+    chunks: 9,
+    embedded: 0,
+    problems,
+  }
   assert.deepEqual(indexLines(indexed, plain).slice(0, 4), [
     '✓ Scanned the project: 7 files, 2 removed',
     '✓ Built the code graph: 1 module, 1 function',

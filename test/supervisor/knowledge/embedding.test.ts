@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { after, type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
+import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
+import { startCodeSearch, type UpdateReply } from '../../../src/supervisor/knowledge/code-search.ts'
+import { readEmbedding } from '../../../src/supervisor/knowledge/embedding.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
+
+const FILES = {
+  'src/bucket.ts': '// rate limit of calls\nexport const bucket = 10\n',
+  'src/wave.ts': '// hello to everybody\nexport const wave = 1\n',
+  'private/bill.ts': '// bill of a customer, ghp_0123456789abcdefghij\nexport const total = 1\n',
+  ...Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`more/f${n}.ts`, `export const number${n} = ${n}\n`])),
+}
+const KEY = 'fake-key-0123456789'
+const MEANINGS = [/throttl|rate limit/i, /greet|hello/i, /invoice|bill/i]
+
+/** A model that knows three meanings, with the format of Ollama and of OpenAI. `dies` after so many texts, until it is told otherwise. */
+async function openModel(t: { after(end: () => unknown): void }) {
+  const heard: { path: string; texts: string[]; key: string | undefined }[] = []
+  const state = { dies: Number.POSITIVE_INFINITY }
+  const server: Server = createServer(async (request, response) => {
+    const { input } = (await json(request)) as { input: string | string[] }
+    const texts = [input].flat()
+    const count = heard.reduce((sum, each) => sum + each.texts.length, 0)
+    if (count + texts.length > state.dies) return request.socket.destroy()
+    heard.push({ path: request.url ?? '', texts, key: request.headers.authorization })
+    const vectors = texts.map(text => [...MEANINGS.map(words => (words.test(text) ? 1 : 0)), 0.1])
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(
+      JSON.stringify({
+        ...{ model: 'x', embeddings: vectors, total_duration: 1, load_duration: 1, prompt_eval_count: 1 },
+        ...{ data: vectors.map((embedding, index) => ({ index, embedding })), usage: { prompt_tokens: 1 } },
+      }),
+    )
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard, state }
+}
+
+const classifier = openClassifier()
+after(() => classifier[Symbol.dispose]())
+
+/** The code of a project, searched as the daemon does it under these settings of the person. */
+function codeWith(t: TestContext, env: Record<string, string>) {
+  const home = tempDir(t)
+  const paths = appPathsFor({ env: { HOME: home, PCC_HOME: join(home, '.perpetualcc') } })
+  const policy = { classify: classifier.classify, loadRules }
+  const embeddingFor = (project: string) => readEmbedding(project, { paths, env: { HOME: home, ...env }, policy })
+  const code = startCodeSearch({ data: tempDir(t) }, { embeddingFor })
+  t.after(() => code[Symbol.dispose]())
+  return { code, embeddingFor }
+}
+
+/** Updates, each of which waits for the embedding for a while, until one replies what is wanted. */
+async function updateUntil(
+  code: ReturnType<typeof codeWith>['code'],
+  project: string,
+  isWanted: (reply: UpdateReply) => boolean,
+): Promise<UpdateReply> {
+  for (;;) {
+    const reply = await code.update(project, { counted: true })
+    if (reply && isWanted(reply)) return reply
+  }
+}
+
+const isComplete = ({ counts }: UpdateReply) => (counts?.embedded ?? 0) >= 63
+
+test('a provider that dies half-way loses nothing, its end is said once, and when it is back a question in other words finds the code', async t => {
+  const model = await openModel(t)
+  const { code } = codeWith(t, { PCC_BRAIN_OLLAMA_HOST: model.url })
+  const project = gitProject(t, FILES)
+  model.state.dies = 40
+  const half = await updateUntil(code, project, ({ note }) => note !== undefined)
+  assert.equal(half.counts?.embedded, 32)
+  assert.match(half.note ?? '', /^Words alone decide: ollama nomic-embed-text: .+\.$/)
+  const ask = () => code.search(project, { query: 'where do we throttle', explained: true })
+  const before = await ask()
+  assert.deepEqual([before.results.length, before.note], [0, undefined], 'it was said')
+  model.state.dies = Number.POSITIVE_INFINITY
+  const all = await updateUntil(code, project, isComplete)
+  assert.equal(all.note, undefined)
+  const sent = model.heard.flatMap(({ texts }) => texts)
+  assert.equal(new Set(sent).size, sent.length, 'no text is sent twice')
+  assert.ok(sent.every(text => text.startsWith('search_document: ') && !text.includes('ghp_0123456789')))
+  const { results, note } = await ask()
+  assert.deepEqual([results[0]?.file_path, note], ['src/bucket.ts', undefined])
+  assert.deepEqual(model.heard.at(-1)?.texts, ['search_query: where do we throttle'])
+})
+
+test('without a provider the first answer says that words alone decide, and later ones do not', async t => {
+  const { code } = codeWith(t, { PCC_KNOWLEDGE_EMBEDDING_PROVIDER: 'none' })
+  const project = gitProject(t, FILES)
+  await code.update(project)
+  const notes: (string | undefined)[] = []
+  for (const explained of [false, true, true])
+    notes.push((await code.search(project, { query: 'bucket', explained })).note)
+  const why = 'Words alone decide: knowledge.embedding_provider is "none".'
+  assert.deepEqual(notes, [undefined, why, undefined])
+})
+
+test('a key reaches only the server that it is for, in no argument and no variable, and what a rule keeps from agents is not sent', async t => {
+  const model = await openModel(t)
+  const { code } = codeWith(t, {
+    PCC_KNOWLEDGE_EMBEDDING_PROVIDER: 'openai-compatible',
+    PCC_KNOWLEDGE_OPENAI_COMPATIBLE_BASE_URL: `${model.url}/v1`,
+    PCC_KNOWLEDGE_OPENAI_COMPATIBLE_MODEL: 'embed-small',
+    PCC_KNOWLEDGE_OPENAI_COMPATIBLE_API_KEY: 'env:THE_KEY',
+    THE_KEY: KEY,
+  })
+  const project = gitProject(t, { ...FILES, '.perpetualcc/rules.toml': RULES })
+  await updateUntil(code, project, isComplete)
+  assert.deepEqual([...new Set(model.heard.map(({ path, key }) => `${path} ${key}`))], [`/v1/embeddings Bearer ${KEY}`])
+  assert.doesNotMatch(model.heard.flatMap(({ texts }) => texts).join('\n'), /bill of a customer/)
+  for (const file of ['cmdline', 'environ'])
+    assert.ok(!readFileSync(`/proc/${code.pid}/${file}`, 'utf8').includes(KEY), file)
+})
+
+const RULES = '[[rules]]\neffect = "deny"\ntool = "Read"\nmatch = "./private/*"\n'
+
+test('the file of a project can switch embeddings off, and cannot choose who gets its code', async t => {
+  const settings = {
+    PCC_BRAIN_GEMINI_API_KEY: KEY,
+    PCC_BRAIN_OLLAMA_HOST: 'http://127.0.0.1:1',
+  }
+  const { embeddingFor } = codeWith(t, settings)
+  const project = gitProject(t)
+  const write = (text: string) => writeFileSync(join(project, '.perpetualcc.toml'), text)
+  const local = { kind: 'ollama', host: 'http://127.0.0.1:1', model: 'nomic-embed-text' }
+  write('[brain.ollama]\nhost = "http://evil.example:1"\n[knowledge]\nembedding_provider = "gemini"\n')
+  const found = await embeddingFor(project)
+  assert.deepEqual('providers' in found && found.providers, [local])
+  for (const line of ['local_model = "x"', 'openai_compatible.base_url = "http://evil.example:1"']) {
+    write(`[knowledge]\n${line}\n`)
+    const refused = await embeddingFor(project)
+    assert.match('problem' in refused ? refused.problem : '', /a project file may not set this/)
+  }
+  write('[knowledge]\nembedding_provider = "none"\n')
+  assert.ok('problem' in (await embeddingFor(project)))
+})
