@@ -15,7 +15,6 @@ export type Authority = (typeof AUTHORITIES)[number]
 export const MEMORY_SCOPES = ['session', 'project', 'global', 'agent'] as const
 export type MemoryScope = (typeof MEMORY_SCOPES)[number]
 
-/** @public */
 export const FACT_CATEGORIES = ['convention', 'architecture', 'decision', 'preference'] as const
 
 const Text = z.string().max(16_000)
@@ -80,6 +79,8 @@ export const MemoryRecord = z.discriminatedUnion('kind', [
     text: Text,
     source: z.string().max(500),
     about: z.array(AboutFile).max(20),
+    /** When it became true, if that was before it was recorded. */
+    valid_from: z.number().optional(),
   }),
   /** What did not work, or was assumed and is wrong. */
   Base.extend({
@@ -118,11 +119,22 @@ export const MemoryRecord = z.discriminatedUnion('kind', [
 ])
 export type MemoryRecord = z.infer<typeof MemoryRecord>
 export type RecordKind = MemoryRecord['kind']
-/** @public */
 export type RecordOf<Kind extends RecordKind> = Extract<MemoryRecord, { kind: Kind }>
 
 export const ITEM_KINDS = ['episode', 'procedure', 'fact', 'anti_pattern'] as const
 export type ItemKind = (typeof ITEM_KINDS)[number]
+
+/** What was said about the subject of a fact and no longer counts, or never did because a higher authority said something else. */
+export interface PastClaim {
+  text: string
+  category: (typeof FACT_CATEGORIES)[number]
+  authority: Authority
+  /** The time for which it was true, and when that was recorded. */
+  valid_from: number
+  valid_until: number
+  recorded_at: number
+  closed_at: number
+}
 
 /** What memory knows, made from records. */
 export interface MemoryItem {
@@ -133,6 +145,11 @@ export interface MemoryItem {
   of: string
   acl: MemoryRecord['acl']
   agent_id: MemoryRecord['agent_id']
+  /** Where it was seen last. */
+  session: string | null
+  task: string | null
+  /** The project that it was promoted from, to which it returns if others contradict it. */
+  home: string | null
   /** The kind of event that it answers to, or the category of a fact. */
   type: string
   /** The subject of a fact. */
@@ -146,7 +163,16 @@ export interface MemoryItem {
   beta: number
   successes: number
   failures: number
+  /** The confidence by the rule of the first design, which a setting chooses (the setting memory.learning). */
+  seed_confidence: number
+  /** How often something else was said about the same. */
+  conflicts: number
+  /** Since when a fact is true, as far as anybody said, and what was said before it, newest first. */
+  valid_from: number
+  past: readonly PastClaim[]
   authority: Authority
+  /** When somebody of that authority said it last. */
+  said_at: number
   importance: number
   tier: 'hot' | 'warm' | 'cold'
   about: readonly { path: string; blob: string }[]

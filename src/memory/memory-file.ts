@@ -2,7 +2,8 @@ import { eachToken, queryTokens } from '../base/tokens.ts'
 import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
 import { mayRead } from '../domain/memory.ts'
 import { DerivedFile } from '../store/derived-file.ts'
-import { applyRecord, itemIdsOf, type PolicyValues } from './learn/apply-record.ts'
+import { applyRecord, itemIdsOf } from './learn/apply-record.ts'
+import type { PolicyValues } from './learn/policy.ts'
 
 /** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
 const DERIVED_SCHEMA = 1
