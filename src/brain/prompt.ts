@@ -20,6 +20,7 @@ export const CAPS = {
   decisions: 4_000,
   similar: 3_000,
   code: 8_000,
+  learned: 4_000,
   entries: 1_500,
   summarized: 24_000,
 } as const
@@ -136,12 +137,13 @@ function describeQuestion({ header, question, options, multiSelect }: QuestionIt
   ].join('\n')
 }
 
-function contextPieces({ task, requirements, decisions, similar, code, entries }: BrainContext): Piece[] {
+function contextPieces({ task, requirements, decisions, similar, learned, code, entries }: BrainContext): Piece[] {
   return [
     ['task', task, CAPS.task],
     ['requirements', requirements ? describeRequirements(requirements) : '', CAPS.requirements],
     ['decided-in-this-session', describeExchanges(decisions.toReversed()), CAPS.decisions],
     ['answers-to-similar-questions', describeExchanges(similar), CAPS.similar],
+    ['learned-before', learned ?? '', CAPS.learned],
     ['code', code ?? '', CAPS.code],
     ['names-in-the-project', entries?.join('  ') ?? '', CAPS.entries],
   ]

@@ -13,6 +13,7 @@ import type { AttachedTerminals } from '../human/terminals.ts'
 import { trustStatus } from '../policy/trust/trust.ts'
 import type { Store } from '../store/store.ts'
 import type { CodeSearch } from '../supervisor/knowledge/code-search.ts'
+import type { SupervisorMemory } from '../supervisor/memory/supervisor-memory.ts'
 import { listNeeds } from '../supervisor/report/needs.ts'
 import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openTasks, type Tasks } from '../tasks/tasks.ts'
@@ -40,6 +41,7 @@ export interface DaemonContext {
   quota: QuotaBook
   gates: AccountGates
   code: CodeSearch
+  memory: SupervisorMemory
   disk: Pick<Disk, 'report'>
   policy: Pick<LazyPolicy, 'classify' | 'loadRules'>
   /** The language models of settings. */

@@ -18,6 +18,7 @@ import { AttachedTerminals } from '../human/terminals.ts'
 import { openStore } from '../store/open.ts'
 import { startCodeSearch } from '../supervisor/knowledge/code-search.ts'
 import { readEmbedding } from '../supervisor/knowledge/embedding.ts'
+import { openSupervisorMemory } from '../supervisor/memory/supervisor-memory.ts'
 import { Supervisor } from '../supervisor/supervisor.ts'
 import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
 import { openAcceptedFiles } from './accepted-files.ts'
@@ -87,6 +88,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
   using code = startCodeSearch(paths, { embeddingFor: project => readEmbedding(project, { paths, env, policy }) })
+  await using memory = openSupervisorMemory({ paths, env, store, log })
   const brains = openLazyBrains()
   const terminals = new AttachedTerminals()
   const gates = openAccountGates({ store, clock: systemClock })
@@ -109,6 +111,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     quota,
     gates,
     code,
+    memory,
     agentEnv: definedIn(env),
     mayStart: () => {
       watchdog.begin()
@@ -143,6 +146,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     quota,
     gates,
     code,
+    memory,
     disk,
     policy,
     brainsFor: brains.get,

@@ -25,6 +25,8 @@ export interface BrainContext {
   similar: { question: string; answer: string; by: string; at: number }[]
   /** Code that was looked up for the question. */
   code?: string | undefined
+  /** What was learned before: episodes and facts, each with its source. */
+  learned?: string | undefined
   /** The names in the project's top directory, for questions such as "where to save"; directories may end in a slash. */
   entries?: string[] | undefined
 }

@@ -63,7 +63,7 @@ export function openContext(
   options: SupervisorOptions,
   { closing, settled, launched }: { closing: AbortSignal; settled(row: SessionRow): void; launched(): void },
 ): OpenedContext {
-  const { store, clock, log, paths, terminals, policy, quota, gates, bootId, code } = options
+  const { store, clock, log, paths, terminals, policy, quota, gates, bootId, code, memory } = options
   const admission = new AdmissionQueue()
   const accounts = new Accounts({
     ...{ store, clock, quota, gates },
@@ -71,7 +71,7 @@ export function openContext(
     changed: () => admission.admitReady(),
   })
   const watch = new GuardWatch(clock)
-  const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch, code }
+  const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch, code, memory }
   const own = {
     checkpoints: checkpointsDirectory(paths.data),
     notesLock: notesLock(paths),
@@ -161,7 +161,12 @@ export function openRuns(
     beginBrief: (task, { id: run, options: caller }) => {
       const code = lookUpForTask(task, { ...options, code: supervisor.deps.code, caller })
       return async ({ attempts, place }) => {
-        const more = [...(await featureSections(task)), ...(await codeSections(code, supervisor.deps.code))]
+        const learned = supervisor.deps.memory.forTask(task, { caller, agent: caller.agent ?? null, isBegun: true })
+        const more = [
+          ...(await featureSections(task)),
+          ...(await learned),
+          ...(await codeSections(code, supervisor.deps.code)),
+        ]
         const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })
         for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
         return text

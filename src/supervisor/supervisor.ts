@@ -66,6 +66,7 @@ export class Supervisor {
       launched: () => void this.#failoverWatch.poke(),
       closing: this.#closing.signal,
       settled: row => {
+        this.#supervisor.deps.memory.poke()
         if (row.resumes_at !== null) void this.#waker.poke()
         if (row.ended_as === 'completed' && row.task_id !== null && needsCompletion(row))
           this.completion.look(row.task_id)

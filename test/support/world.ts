@@ -59,6 +59,7 @@ export function bareEnv(home: string): Record<string, string> {
     GIT_CONFIG_NOSYSTEM: '1',
     ...UNPROVEN_ALLOWED,
     ...NOT_INDEXED,
+    ...NOT_LEARNING,
     // The test runner uses this to find processes that a test left running.
     ...(process.env['PCC_TEST_RUN'] ? { PCC_TEST_RUN: process.env['PCC_TEST_RUN'] } : {}),
   }
@@ -69,6 +70,9 @@ export const UNPROVEN_ALLOWED = { PCC_GATES_UNPROVEN: 'allow' }
 
 /** Most tests are not about the code of their project, and an index takes two processes. */
 export const NOT_INDEXED = { PCC_KNOWLEDGE_ENABLED: 'false' }
+
+/** Nor are they about what was learned before. */
+export const NOT_LEARNING = { PCC_MEMORY_ENABLED: 'false' }
 
 /** For a child that runs our own source, never for an agent: processes share the compile cache. */
 export const COMPILED = {

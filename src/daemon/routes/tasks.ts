@@ -103,9 +103,10 @@ export function briefRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const task = await getTasks(daemon).find(readRef(request.params))
     const attempts = await store.runs.attempts({ task: task.id })
     const [run] = await store.runs.list({ project: task.project, open: true })
-    const { paths, agentEnv: env, policy, code } = daemon
+    const { paths, agentEnv: env, policy, code, memory } = daemon
     const found = lookUpForTask(task, { paths, env, policy, code, caller: {} })
-    const more = [...(await featureSections(task)), ...(await codeSections(found, code))]
+    const learned = await memory.forTask(task, {})
+    const more = [...(await featureSections(task)), ...learned, ...(await codeSections(found, code))]
     const placeOrReason = await daemon.supervisor.placeOf(task)
     const place = 'why' in placeOrReason ? undefined : placeOrReason
     return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, place, more })) }

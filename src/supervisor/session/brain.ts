@@ -20,19 +20,21 @@ const MAX_DECISIONS = 50
 const MAX_ENTRIES = 200
 
 /**
- * What a brain is given of a session when it forms an opinion. All of it is data. With `question`, code that the question is about is
- * among it; never for a permission, because an agent could have written code that speaks for its own call.
+ * What a brain is given of a session when it forms an opinion. All of it is data. With `question`, code that the question is about and what
+ * was learned before is among it; never for a permission, because an agent could have written what speaks for its own call.
  */
 export async function brainContext(live: LiveSession, deps: SessionDeps, question?: string): Promise<BrainContext> {
   const { store } = deps
-  const [task, answered, entries, code] = await Promise.all([
+  const [task, answered, entries, code, learned] = await Promise.all([
     live.row.task_id === null ? undefined : store.tasks.get(live.row.task_id),
     store.events({ subject: live.id, kinds: ['question.answered'], tail: MAX_DECISIONS }),
     listEntries(live.row.project),
     question === undefined ? undefined : lookUpCode(question, { live, deps }),
+    question === undefined ? undefined : recallFor(question, { live, deps }),
   ])
   return {
     code,
+    learned,
     project: live.row.project,
     task: task?.description ?? live.row.task,
     requirements: live.settings.requirements,
@@ -57,6 +59,12 @@ async function lookUpCode(question: string, { live, deps }: SessionContext): Pro
   const search = codeOf({ live, deps }).search({ query: question, freshMs: deps.code.patienceMs, neighbours: true })
   const found = await foundInTime(search, deps.code)
   return found && codeText(found)
+}
+
+/** What was learned about a question before. */
+async function recallFor(question: string, { live: { row, settings }, deps }: SessionContext) {
+  if (settings.brainSettings.brain.name === 'rules') return undefined
+  return deps.memory.recall(row.project, question, { agent: row.agent, session: row.id, caller: row.options })
 }
 
 export async function listEntries(project: string): Promise<string[]> {

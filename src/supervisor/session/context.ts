@@ -27,6 +27,7 @@ import type { Move } from '../../tasks/transition.ts'
 import type { SessionGuards } from '../guards/session-guards.ts'
 import type { CodeSearch } from '../knowledge/code-search.ts'
 import type { StartBarrier } from '../limits/start-barrier.ts'
+import type { SupervisorMemory } from '../memory/supervisor-memory.ts'
 import type { FailoverSettings } from './settings.ts'
 import type { GivenAnswer } from './tool-call.ts'
 
@@ -193,6 +194,8 @@ export interface SessionDeps {
   starts: StartBarrier
   /** Searches the code of projects. */
   code: CodeSearch
+  /** What was learned before. */
+  memory: SupervisorMemory
 }
 
 /** One live session and what its functions need. */

@@ -71,6 +71,8 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'human.on_deadline.permission': 'test/daemon/human/deadlines.test.ts',
   'memory.answers_ttl_days': 'test/daemon/human/memory.test.ts',
   'memory.answers_confidence': 'test/daemon/human/memory.test.ts',
+  'memory.enabled': 'test/supervisor/memory/supervisor-memory.test.ts',
+  'memory.holdout_share': 'test/supervisor/memory/supervisor-memory.test.ts',
   'notifications.enabled': 'test/human/notify/flips.test.ts',
   'notifications.sound': 'test/human/notify/flips.test.ts',
   'notifications.on_question': 'test/human/notify/flips.test.ts',

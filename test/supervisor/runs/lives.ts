@@ -12,8 +12,9 @@ import { AttachedTerminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { startCodeSearch } from '../../../src/supervisor/knowledge/code-search.ts'
+import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-memory.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
-import { NOT_INDEXED, tempDir, UNPROVEN_ALLOWED } from '../../support/world.ts'
+import { NOT_INDEXED, NOT_LEARNING, tempDir, UNPROVEN_ALLOWED } from '../../support/world.ts'
 import type { ScriptedAgent } from '../session/scripted-agent.ts'
 import { mortalStore } from './mortal-store.ts'
 
@@ -76,9 +77,23 @@ export async function openLives(
       const quota = openQuota({ store: mortal, clock, settings: async () => nestValues(defaultValues()).quota })
       const terminals = new AttachedTerminals()
       const code = startCodeSearch(paths)
+      const memory = openSupervisorMemory({ paths, env: NOT_LEARNING, store: mortal, log: silentLog })
       const supervisor = new Supervisor({
-        ...{ store: mortal, terminals, policy, clock, paths, quota, gates, code, bootId, log: silentLog, agentEnv: {} },
-        env: { ...UNPROVEN_ALLOWED, ...NOT_INDEXED, ...env, HOME: home },
+        ...{
+          store: mortal,
+          terminals,
+          policy,
+          clock,
+          paths,
+          quota,
+          gates,
+          code,
+          memory,
+          bootId,
+          log: silentLog,
+          agentEnv: {},
+        },
+        env: { ...UNPROVEN_ALLOWED, ...NOT_INDEXED, ...NOT_LEARNING, ...env, HOME: home },
         brainsFor: async () => [],
         driverFor: async () => agent.driver,
         mayStart: () => (disk.isFull ? 'the disk is full' : undefined),
@@ -93,6 +108,7 @@ export async function openLives(
           quota,
           gates,
           code,
+          memory,
           policy,
           streams: new Set(),
           stop: () => undefined,

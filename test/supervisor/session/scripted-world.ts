@@ -15,6 +15,7 @@ import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { SupervisorOptions } from '../../../src/supervisor/compose.ts'
 import { type CodeSearch, startCodeSearch } from '../../../src/supervisor/knowledge/code-search.ts'
+import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-memory.ts'
 import { Supervisor } from '../../../src/supervisor/supervisor.ts'
 import { tempDir } from '../../support/world.ts'
 import type { ScriptedAgent } from './scripted-agent.ts'
@@ -79,16 +80,31 @@ export async function scriptedWorld(
   const time = { ahead: 0 }
   settings['HOME'] = home
   settings['PCC_KNOWLEDGE_ENABLED'] ??= 'false' // most of these tests are not about code
+  settings['PCC_MEMORY_ENABLED'] ??= 'false' // nor about what was learned
   settings['PCC_GATES_UNPROVEN'] ??= 'allow' // most of these projects have no checks
   const clock: Clock = { now: () => Date.now() + time.ahead }
   const gates = openAccountGates({ store, clock })
   const quota = openQuota({ store, clock, settings: async () => nestValues(defaultValues()).quota })
   const terminals = new AttachedTerminals()
   const code = startCodeSearch(paths, { patienceMs: 60_000 })
+  const learned = openSupervisorMemory({ paths, env: settings, store, log: silentLog })
   const configs: Config[] = []
   const environments: Record<string, string | undefined>[] = []
   const supervisor = new Supervisor({
-    ...{ store, terminals, policy, clock, paths, quota, gates, code, bootId: 'boot-1', log: silentLog, agentEnv: {} },
+    ...{
+      store,
+      terminals,
+      policy,
+      clock,
+      paths,
+      quota,
+      gates,
+      code,
+      memory: learned,
+      bootId: 'boot-1',
+      log: silentLog,
+      agentEnv: {},
+    },
     env: settings,
     brainsFor: async (config, env) => {
       configs.push(config)
@@ -109,6 +125,7 @@ export async function scriptedWorld(
       quota,
       gates,
       code,
+      memory: learned,
       policy,
       streams: new Set(),
       stop: () => undefined,
@@ -127,6 +144,7 @@ export async function scriptedWorld(
     await app.close()
     policy[Symbol.dispose]()
     code[Symbol.dispose]()
+    await learned[Symbol.asyncDispose]()
     await store.close()
   })
   const call: ScriptedWorld['call'] = async (method, url, body) => {

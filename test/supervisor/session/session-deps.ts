@@ -1,6 +1,8 @@
 import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
 import { openQuota } from '../../../src/agents/limits/quota.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { systemClock } from '../../../src/base/clock.ts'
+import { silentLog } from '../../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import { AttachedTerminals } from '../../../src/human/terminals.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
@@ -10,8 +12,11 @@ import { GuardWatch } from '../../../src/supervisor/guards/watch.ts'
 import { startCodeSearch } from '../../../src/supervisor/knowledge/code-search.ts'
 import { Accounts } from '../../../src/supervisor/limits/accounts.ts'
 import { StartBarrier } from '../../../src/supervisor/limits/start-barrier.ts'
+import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-memory.ts'
 import type { LiveSession, SessionDeps } from '../../../src/supervisor/session/context.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
+
+import { NOT_LEARNING } from '../../support/world.ts'
 
 /** The real parts of the supervisor over this store. */
 export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?: LiveSession[] } = {}): SessionDeps {
@@ -31,6 +36,12 @@ export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?
     notesLock: '/nowhere/notes.lock',
     starts: new StartBarrier(),
     code: startCodeSearch({ data: '/nowhere' }),
+    memory: openSupervisorMemory({
+      paths: appPathsFor({ env: { HOME: '/nowhere' } }),
+      env: NOT_LEARNING,
+      store,
+      log: silentLog,
+    }),
     ...replaced,
   }
 }

@@ -5,6 +5,7 @@ import {
   hours,
   lowerOf,
   oneOf,
+  onlyTo,
   optionalCount,
   type Setting,
   share,
@@ -48,6 +49,17 @@ export const HUMAN_SETTINGS = {
     about: 'Confidence of an answer that you gave before; if below `brain.confidence_threshold`, you are asked again',
     project: 'tighten',
     tighten: lowerOf,
+  }),
+  'memory.enabled': flag({
+    standard: true,
+    about: 'Learn from what happens, and show agents and brains what was learned',
+    project: 'tighten',
+    tighten: onlyTo(false),
+  }),
+  'memory.holdout_share': share({
+    standard: 0.1,
+    about: 'Share of tasks that are not shown what was learned, to measure what showing it is worth',
+    project: 'never',
   }),
 } as const satisfies Record<string, Setting>
 

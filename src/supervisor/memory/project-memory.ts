@@ -1,0 +1,120 @@
+import type { AppPaths } from '../../base/app-paths.ts'
+import {
+  type MemoryItem,
+  type MemoryReader,
+  type MemoryRecord,
+  newRecord,
+  type RecalledItem,
+  type RecordOf,
+  recordId,
+} from '../../domain/memory.ts'
+import type { Task } from '../../domain/task.ts'
+import { openMemory } from '../../memory/broker.ts'
+import { projectKeys } from '../../memory/project-keys.ts'
+import { git } from '../../workspace/git/git.ts'
+import type { KnownFix } from './command-lessons.ts'
+import type { Arm } from './recall.ts'
+
+export interface RecallQuery {
+  project: string
+  text: string
+  agent?: string | null
+  session?: string | null
+}
+
+/** Memory as the supervisor and the hooks use it, by the paths of projects. */
+export interface ProjectMemory extends Disposable {
+  keysOf(project: string): Promise<readonly [string, ...string[]]>
+  write(records: readonly MemoryRecord[]): void
+  recall(query: RecallQuery): Promise<RecalledItem[]>
+  /** Records what an attempt was shown, or would have been. */
+  noteRecall(task: Task, shown: { arm: Arm; items: readonly RecalledItem[]; agent: string | null }): Promise<void>
+  recallOf(task: string, attempt: number): RecordOf<'recall'> | undefined
+  knownFixes(key: string): readonly KnownFix[]
+  /** Derives what follows from new records, for a moment. */
+  maintain(): void
+}
+
+/** How many lessons about commands are compared with what an agent runs, and answers with what it asks for. */
+const MOST_PROCEDURES = 200
+
+export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.now): ProjectMemory {
+  const broker = openMemory(paths)
+  const keys = new Map<string, ReturnType<typeof projectKeys>>()
+  const keysOf = (project: string) => {
+    const found = keys.get(project) ?? projectKeys(project, readGit)
+    keys.set(project, found)
+    found.catch(() => keys.delete(project))
+    return found
+  }
+  const readerOf = async ({
+    project,
+    agent = null,
+    session = null,
+  }: Omit<RecallQuery, 'text'>): Promise<MemoryReader> => {
+    return { agent, role: null, session, projects: await keysOf(project), now: now() }
+  }
+  return {
+    keysOf,
+    write: records => void broker.write(records),
+    async recall(query) {
+      const found = broker.find({ reader: await readerOf(query), text: query.text, limit: MOST_RECALLED })
+      return found.map(({ item, score }) => ({
+        id: item.id,
+        kind: item.kind,
+        text: item.text,
+        source: sourceOf(item),
+        score,
+        tokens: 0,
+      }))
+    },
+    async noteRecall(task, { arm, items, agent }) {
+      const [of] = await keysOf(task.project)
+      const attempt = task.attempt + 1
+      const about = {
+        scope: 'project',
+        of,
+        actor: 'daemon',
+        authority: 'gate',
+        agent_id: agent,
+        task: task.id,
+      } as const
+      const shown = { arm, items: items.map(({ id }) => id), evidence: [`attempt:${task.id}/${attempt}`] }
+      broker.write([newRecord({ kind: 'recall', id: recallId(task.id, attempt), time: now(), ...about, ...shown })])
+    },
+    recallOf(task, attempt) {
+      const record = broker.record(recallId(task, attempt), AS_PERSON)
+      return record?.kind === 'recall' ? record : undefined
+    },
+    knownFixes(key) {
+      const reader = { ...AS_PERSON, agent: null, projects: [key] }
+      const found = broker.find({ reader, kinds: ['procedure'], type: 'command', limit: MOST_PROCEDURES })
+      return found.flatMap(({ item: { trigger, action } }) => {
+        return trigger?.kind === 'failure' && action !== null ? [{ trigger: trigger.text, action }] : []
+      })
+    },
+    maintain: () => void broker.catchUp({ withinMs: SLICE_MS }),
+    [Symbol.dispose]: () => broker[Symbol.dispose](),
+  }
+}
+
+/** Where an item comes from, in words. */
+function sourceOf({ successes, failures, evidence, updated_at }: MemoryItem): string {
+  const day = new Date(updated_at).toISOString().slice(0, 10)
+  return `learned on ${day}, worked ${successes} of ${successes + failures} times, ${evidence[0] ?? 'no evidence'}`
+}
+
+const MOST_RECALLED = 11
+
+/** The daemon itself looks something up by its id. */
+const AS_PERSON: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now: 0 }
+const SLICE_MS = 50
+
+/** An attempt is shown something once: a brief that is made again for it is the same showing. */
+function recallId(task: string, attempt: number): string {
+  return recordId(`recall ${task}/${attempt}`)
+}
+
+async function readGit(project: string, args: readonly string[]) {
+  return git(project, args).catch(() => ({ ok: false, stdout: '' }))
+}

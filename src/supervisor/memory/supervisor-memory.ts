@@ -1,0 +1,147 @@
+import type { AppPaths } from '../../base/app-paths.ts'
+import type { Log } from '../../base/log.ts'
+import type { StartSession } from '../../domain/api.ts'
+import { loadConfig } from '../../domain/config/load.ts'
+import type { Config } from '../../domain/config/settings.ts'
+import type { Task } from '../../domain/task.ts'
+import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
+import type { Store } from '../../store/store.ts'
+import type { BriefSection } from '../brief/build-brief.ts'
+import { settingsOfCaller } from '../session/settings.ts'
+import { type Learner, openLearner } from './learner.ts'
+import type { ProjectMemory } from './project-memory.ts'
+import { armOf, memorySections, recalledText } from './recall.ts'
+
+export interface SupervisorMemoryDeps {
+  paths: AppPaths
+  env: Record<string, string | undefined>
+  store: Store
+  log: Log
+}
+
+/** Whose settings count, and who asks. */
+export interface MemoryCaller {
+  caller?: Pick<StartSession, 'config' | 'settings'>
+  agent?: string | null
+  session?: string | null
+}
+
+/** What the daemon does with memory. Nothing here throws: without memory a prompt is only shorter. */
+export interface SupervisorMemory extends AsyncDisposable {
+  /** The section of a brief. With `isBegun`, what is shown, or held back from a task that runs without recall, is recorded. */
+  forTask(task: Task, who: MemoryCaller & { isBegun?: boolean }): Promise<BriefSection[]>
+  /** What is known about a text, as lines, for a brain or a hook. */
+  recall(project: string, text: string, who?: MemoryCaller): Promise<string | undefined>
+  /** Something has happened: it is learned from soon. */
+  poke(): void
+  /** Learns from all that has happened so far. */
+  settle(): Promise<void>
+}
+
+/** So much happens at once that it is not worth learning from each event by itself. */
+const LEARN_AFTER_MS = 2_000
+/** How long settings of a project are remembered: a verdict must not wait for files. */
+const FRESH_MS = 2_000
+
+interface OpenedMemory {
+  memory: ProjectMemory
+  learner: Learner
+}
+
+/** Opens memory on first use: a daemon without work needs none of it. */
+export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemoryDeps): SupervisorMemory {
+  const known = new Map<string, { at: number; settings: Promise<Config['memory']> }>()
+  let opened: Promise<OpenedMemory | undefined> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  const readSettings = async (project: string, caller: MemoryCaller['caller'] = {}) => {
+    const own = settingsOfCaller(caller, { paths, env })
+    const trusted = trustedFile(await trustStatus(own.paths, project))
+    return (await loadConfig({ ...own, project, trusted })).config.memory
+  }
+  const ownSettings = (project: string) => {
+    const before = known.get(project)
+    if (before && performance.now() - before.at < FRESH_MS) return before.settings
+    const settings = readSettings(project)
+    known.set(project, { at: performance.now(), settings })
+    return settings
+  }
+  const open = () => {
+    opened ??= openBoth().catch(error => {
+      log.warn({ error }, 'memory cannot be used: pcc memory doctor')
+      return undefined
+    })
+    return opened
+  }
+  const openBoth = async (): Promise<OpenedMemory> => {
+    const { openProjectMemory } = await import('./project-memory.ts')
+    const memory = openProjectMemory(paths)
+    const learner = openLearner({
+      ...{ store, paths, log },
+      keyOf: async project => ((await ownSettings(project)).enabled ? (await memory.keysOf(project))[0] : undefined),
+      write: async records => memory.write(records),
+      knownFixes: memory.knownFixes,
+      recallOf: memory.recallOf,
+    })
+    return { memory, learner }
+  }
+  /** Does something with the memory of a project, if it has one. A failure is logged, and is no answer. */
+  const withMemory = async <T>(
+    use: (opened: OpenedMemory, settings: Config['memory']) => Promise<T>,
+    { project, caller }: { project: string; caller?: MemoryCaller['caller'] },
+  ): Promise<T | undefined> => {
+    try {
+      const settings = caller ? await readSettings(project, caller) : await ownSettings(project)
+      const both = settings.enabled && !isClosed ? await open() : undefined
+      return both && (await use(both, settings))
+    } catch (error) {
+      log.warn({ error, project }, 'memory could not be asked')
+      return undefined
+    }
+  }
+  const learn = async () => {
+    const both = await open()
+    if (both && !(await both.learner.catchUp()) && !isClosed) service.poke()
+    both?.memory.maintain()
+  }
+  const service: SupervisorMemory = {
+    async forTask(task, { caller, agent = null, isBegun = false }) {
+      const { project } = task
+      const sections = await withMemory(
+        async ({ memory, learner }, settings) => {
+          await learner.catchUp()
+          const arm = armOf(task.id, settings.holdout_share)
+          const items = await memory.recall({ project, text: `${task.title}\n${task.description}`, agent })
+          if (isBegun) await memory.noteRecall(task, { arm, items, agent })
+          return arm === 'with' ? memorySections(items) : []
+        },
+        { project, ...(caller && { caller }) },
+      )
+      return sections ?? []
+    },
+    recall: (project, text, { caller, agent = null, session = null } = {}) =>
+      withMemory(
+        async ({ memory }) => {
+          const items = await memory.recall({ project, text, agent, session })
+          return items.length === 0 ? undefined : recalledText(items)
+        },
+        { project, ...(caller && { caller }) },
+      ),
+    poke() {
+      if (!isClosed) timer ??= setTimeout(() => void learn().finally(() => (timer = undefined)), LEARN_AFTER_MS).unref()
+    },
+    async settle() {
+      const both = await open()
+      await both?.learner.catchUp(Number.POSITIVE_INFINITY)
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true
+      clearTimeout(timer)
+      const both = await opened
+      await both?.learner.catchUp()
+      both?.memory[Symbol.dispose]()
+    },
+  }
+  return service
+}
