@@ -63,7 +63,10 @@ export class Supervisor {
     const { store, clock, log, gates } = options
     this.#failoverWatch = new FailoverWatch({ supervisor: () => this.#supervisor, clock, log })
     const opened = openContext(options, {
-      launched: () => void this.#failoverWatch.poke(),
+      launched: () => {
+        void this.#failoverWatch.poke()
+        this.#supervisor.deps.memory.poke()
+      },
       closing: this.#closing.signal,
       settled: row => {
         this.#supervisor.deps.memory.poke()

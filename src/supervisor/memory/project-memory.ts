@@ -1,4 +1,5 @@
 import type { AppPaths } from '../../base/app-paths.ts'
+import type { Assessment } from '../../domain/assessment.ts'
 import {
   type MemoryItem,
   type MemoryReader,
@@ -9,8 +10,11 @@ import {
   recordId,
 } from '../../domain/memory.ts'
 import type { Task } from '../../domain/task.ts'
+import { isToolOnly } from '../../human/precedents.ts'
 import { openMemory } from '../../memory/broker.ts'
+import { advise } from '../../memory/learn/advise.ts'
 import { projectKeys } from '../../memory/project-keys.ts'
+import type { Advice } from '../../policy/verdict/decide.ts'
 import { git } from '../../workspace/git/git.ts'
 import type { KnownFix } from './command-lessons.ts'
 import type { Arm } from './recall.ts'
@@ -31,6 +35,8 @@ export interface ProjectMemory extends Disposable {
   noteRecall(task: Task, shown: { arm: Arm; items: readonly RecalledItem[]; agent: string | null }): Promise<void>
   recallOf(task: string, attempt: number): RecordOf<'recall'> | undefined
   knownFixes(key: string): readonly KnownFix[]
+  /** Whether people allow calls like this one; undefined if experience is not sure that they do, and for HIGH. */
+  advise(project: string, tool: string, assessment: Assessment): Promise<Advice | undefined>
   /** Derives what follows from new records, for a moment. */
   maintain(): void
 }
@@ -92,6 +98,19 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
       return found.flatMap(({ item: { trigger, action } }) => {
         return trigger?.kind === 'failure' && action !== null ? [{ trigger: trigger.text, action }] : []
       })
+    },
+    async advise(project, tool, { risk, normalised }) {
+      if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return undefined
+      const reader = await readerOf({ project })
+      const found = broker.find({ reader, kinds: ['procedure'], type: 'permission', limit: MOST_PROCEDURES })
+      const question = { event_type: 'permission', text: normalised, risk, now: now(), policy: broker.policy() }
+      const learned = advise(
+        found.map(({ item }) => item),
+        { ...question, learning: 'beta' },
+      )
+      // A refusal by experience would keep the brain and the person from being asked.
+      if (learned?.action !== 'allow') return undefined
+      return { approve: true, confidence: learned.confidence, reason: learned.reason }
     },
     maintain: () => void broker.catchUp({ withinMs: SLICE_MS }),
     [Symbol.dispose]: () => broker[Symbol.dispose](),

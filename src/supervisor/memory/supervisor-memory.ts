@@ -1,10 +1,12 @@
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
 import type { StartSession } from '../../domain/api.ts'
+import type { Assessment } from '../../domain/assessment.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { Task } from '../../domain/task.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
+import type { Advice } from '../../policy/verdict/decide.ts'
 import type { Store } from '../../store/store.ts'
 import type { BriefSection } from '../brief/build-brief.ts'
 import { settingsOfCaller } from '../session/settings.ts'
@@ -32,6 +34,8 @@ export interface SupervisorMemory extends AsyncDisposable {
   forTask(task: Task, who: MemoryCaller & { isBegun?: boolean }): Promise<BriefSection[]>
   /** What is known about a text, as lines, for a brain or a hook. */
   recall(project: string, text: string, who?: MemoryCaller): Promise<string | undefined>
+  /** Whether people allow calls like this one. Never for HIGH. */
+  advise(project: string, tool: string, assessment: Assessment): Promise<Advice | undefined>
   /** Something has happened: it is learned from soon. */
   poke(): void
   /** Learns from all that has happened so far. */
@@ -40,7 +44,7 @@ export interface SupervisorMemory extends AsyncDisposable {
 
 /** So much happens at once that it is not worth learning from each event by itself. */
 const LEARN_AFTER_MS = 2_000
-/** How long settings of a project are remembered: a verdict must not wait for files. */
+/** After this, the settings of a project are read again. */
 const FRESH_MS = 2_000
 
 interface OpenedMemory {
@@ -60,12 +64,14 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     const trusted = trustedFile(await trustStatus(own.paths, project))
     return (await loadConfig({ ...own, project, trusted })).config.memory
   }
+  /** Only the first one waits for files: a verdict must not. */
   const ownSettings = (project: string) => {
     const before = known.get(project)
     if (before && performance.now() - before.at < FRESH_MS) return before.settings
     const settings = readSettings(project)
-    known.set(project, { at: performance.now(), settings })
-    return settings
+    settings.catch(() => known.delete(project))
+    known.set(project, { at: performance.now(), settings: before ? settings.catch(() => before.settings) : settings })
+    return before?.settings ?? settings
   }
   const open = () => {
     opened ??= openBoth().catch(error => {
@@ -128,6 +134,8 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
         },
         { project, ...(caller && { caller }) },
       ),
+    advise: (project, tool, assessment) =>
+      withMemory(({ memory }) => memory.advise(project, tool, assessment), { project }),
     poke() {
       if (!isClosed) timer ??= setTimeout(() => void learn().finally(() => (timer = undefined)), LEARN_AFTER_MS).unref()
     },

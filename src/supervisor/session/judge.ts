@@ -48,8 +48,13 @@ export async function judgeRequest(
         rules: [...(await policy.rules()), ...rulesFromAllowedTools(policy.allowedTools, request, assessment)],
         autoApproveLow: policy.autoApproveLow,
         threshold: policy.threshold,
-        precedent: assessed =>
-          openPrecedents(deps.store, deps.clock, live.settings.brainSettings.memory).find(project, tool, assessed),
+        // A person's answer to the very same request counts before their answers to ones like it.
+        precedent: async assessed => {
+          const precedents = openPrecedents(deps.store, deps.clock, live.settings.brainSettings.memory)
+          return (
+            (await precedents.find(project, tool, assessed)) ?? deps.memory.advise(live.row.project, tool, assessed)
+          )
+        },
         opinion: async (assessed, deadline) => {
           const advice = await opinionOn(request, assessed, deadline, { live, deps })
           suggestion = suggestionIn(advice)

@@ -6,12 +6,16 @@ import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { NewEvent } from '../../../src/domain/event.ts'
+import { newRecord } from '../../../src/domain/memory.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
 import { armOf } from '../../../src/supervisor/memory/recall.ts'
 import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-memory.ts'
+import { judgeRequest } from '../../../src/supervisor/session/judge.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
+import { aLiveSession } from '../session/live-session.ts'
+import { sessionDepsOn } from '../session/session-deps.ts'
 
 /** A project in which `make check` fails and `sh check.sh` works, as a session has found out. */
 async function world(t: TestContext, settings: Record<string, string> = {}) {
@@ -84,4 +88,43 @@ test('memory that cannot be opened shows nothing and stops nobody', async t => {
   const { paths, service, add } = await world(t)
   writeFileSync(paths.home, 'a file where the folder should be')
   assert.deepEqual(await service.forTask(await add('Check the cart'), { isBegun: true }), [])
+})
+
+test('a call that people allowed again and again is a precedent; a HIGH one never is, and neither is one call of a tool', async t => {
+  const { project, paths, store, service } = await world(t)
+  using memory = openProjectMemory(paths)
+  const [of] = await memory.keysOf(project)
+  const answer = (text: string, time: number) =>
+    newRecord({
+      ...{ kind: 'procedure', time, scope: 'project', of, actor: 'person', authority: 'person', outcome: 'success' },
+      ...{ event_type: 'permission', trigger: { kind: 'request', text }, action: 'allow' },
+    })
+  const requests = ['Bash git commit -m "one"', 'Bash rm -rf build', 'mcp__db__query']
+  const days = Array.from({ length: 8 }, (_, day) => Date.now() - day * 60_000)
+  memory.write(requests.flatMap(text => days.map(time => answer(text, time))))
+  const advise = (normalised: string, risk: 'MEDIUM' | 'HIGH', tool = 'Bash') =>
+    service.advise(project, tool, { risk, normalised, reasons: [], pieces: [] })
+  const advice = await advise('Bash git commit -m "two"', 'MEDIUM')
+  assert.deepEqual(
+    [advice?.approve, advice?.reason],
+    [true, 'people allowed such requests 8 times and refused them 0 times'],
+  )
+  assert.equal(await advise('Bash git push origin', 'MEDIUM'), undefined)
+  assert.equal(await advise('Bash rm -rf build', 'HIGH'), undefined)
+  assert.equal(await advise('mcp__db__query', 'MEDIUM', 'mcp__db__query'), undefined)
+
+  const deps = sessionDepsOn(store, { memory: service })
+  const policy = { ...aLiveSession().settings.policy, threshold: 0.8, autoApproveLow: true, project }
+  const judge = async (command: string, risk: 'MEDIUM' | 'HIGH') => {
+    const classify = async () => ({ risk, normalised: `Bash ${command}`, reasons: [], pieces: [] })
+    const request = { callId: 'c', tool: 'Bash', input: { command }, cwd: project }
+    const context = {
+      live: aLiveSession({ project }, { policy }),
+      deps: { ...deps, policy: { ...deps.policy, classify } },
+    }
+    const { verdict, by } = (await judgeRequest(request, AbortSignal.timeout(5_000), context)).decision
+    return [verdict, by]
+  }
+  assert.deepEqual(await judge('git commit -m "three"', 'MEDIUM'), ['allow', 'precedent'])
+  assert.deepEqual(await judge('rm -rf build', 'HIGH'), ['deny', 'policy'])
 })
