@@ -72,8 +72,14 @@ export const HOT: Record<string, string[]> = {
   'cli/commands/rules': ['cli/commands/rules-actions'],
   'cli/commands/report': [],
   'cli/commands/agents': ['cli/commands/agents-survey', 'cli/load-settings'],
-  'cli/commands/doctor': ['cli/commands/doctor-examine', 'cli/commands/doctor-checks', 'cli/connection/client'],
-  'cli/commands/run/run': ['cli/commands/run/start-run', 'cli/commands/preflight'],
+  'cli/commands/doctor': [
+    ...['cli/commands/doctor-examine', 'cli/commands/doctor-checks', 'cli/connection/client'],
+    ...['cli/load-settings', 'domain/choose-agent', 'domain/vendors'],
+  ],
+  'cli/commands/run/run': [
+    ...['cli/commands/run/start-run', 'cli/commands/preflight'],
+    ...['cli/load-settings', 'domain/choose-agent', 'domain/vendors', 'domain/config/layers'],
+  ],
 }
 
 /** Bundles what npm publishes. */

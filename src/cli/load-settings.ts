@@ -10,13 +10,16 @@ export interface SettingsFor {
   project: string
   /** The value of `--agent`, if it was given. */
   agent?: string | undefined
+  /** The settings, where they were loaded already. */
+  loaded?: LoadedConfig | undefined
 }
 
 /**
  * Loads the settings in force for a project as the daemon will read them: of the project's own file only the trusted part
  * counts. A directory that does not exist has no file; the code that needs the directory reports that it is missing.
  */
-export async function loadSettings({ paths, env, project }: SettingsFor): Promise<LoadedConfig> {
+export async function loadSettings({ paths, env, project, loaded }: SettingsFor): Promise<LoadedConfig> {
+  if (loaded) return loaded
   if (!existsSync(project)) return loadConfig({ paths, env })
   const trust = await trustStatus(paths, project)
   return loadConfig({ paths, env, project, trusted: trustedFile(trust) })

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { pathOutsideProjects } from '../search-path.ts'
 import { findProgram } from './find-program.ts'
-import { runShortSync } from './run-short.ts'
+import { runShort, runShortSync, type ShortCommand } from './run-short.ts'
 
 /** The values of the setting `agents.isolation`; docs/adr/0003 has the reasons. */
 export type Isolation = 'auto' | 'namespace' | 'marker'
@@ -14,14 +14,19 @@ export type IsolationLevel = 'namespace' | 'marker'
  * `auto` never uses a user namespace, because that hides the owners of files and breaks ssh, sudo and others (docs/adr/0003).
  */
 export function probeNamespace(isolation: Isolation): Namespace | undefined {
-  if (isolation === 'marker' || process.platform !== 'linux') return undefined
-  const candidates = isolation === 'namespace' ? [plain(), withUser()] : [plain()]
-  return candidates.find(works)
+  return candidatesFor(isolation).find(namespace => runShortSync(trialOf(namespace)).code === 0)
 }
 
 /** The level that this setting gives on this machine. */
-export function isolationLevel(isolation: Isolation = 'auto'): IsolationLevel {
-  return probeNamespace(isolation) ? 'namespace' : 'marker'
+export async function isolationLevel(isolation: Isolation = 'auto'): Promise<IsolationLevel> {
+  for (const namespace of candidatesFor(isolation))
+    if ((await runShort(trialOf(namespace))).code === 0) return 'namespace'
+  return 'marker'
+}
+
+function candidatesFor(isolation: Isolation): Namespace[] {
+  if (isolation === 'marker' || process.platform !== 'linux') return []
+  return isolation === 'namespace' ? [plain(), withUser()] : [plain()]
 }
 
 function plain(): Namespace {
@@ -44,13 +49,14 @@ function ours(program: string): string {
   return findProgram(program, { PATH: `/usr/bin:/bin:${PATH}` }) ?? program
 }
 
-function works(namespace: Namespace): boolean {
+/** The command that ends with 0 inside a namespace that works. */
+function trialOf(namespace: Namespace): ShortCommand {
   // In the namespace /proc counts processes as the namespace does, and the shell is not in ours. Links of pid 1 are closed to it.
   const ours = readlinkSync('/proc/self/ns/pid')
   const inside = `read -r pid rest </proc/self/stat && test "$pid" = $$ && test "$(readlink /proc/$$/ns/pid)" != '${ours}'`
   const leader = wrapInNamespace(namespace, '/bin/sh', ['-c', inside])
   const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin' }
-  return runShortSync({ ...leader, cwd: '/', env, timeoutMs: 10_000, maxBytes: 100_000 }).code === 0
+  return { ...leader, cwd: '/', env, timeoutMs: 10_000, maxBytes: 100_000 }
 }
 
 /** How a namespace is made: `unshare` with its flags, and the words before the command inside. */

@@ -11,14 +11,14 @@ import { programVersion } from '../../base/program.ts'
 import { describeProgram, findBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
-import { loadConfig } from '../../domain/config/load.ts'
+import type { LoadedConfig } from '../../domain/config/load.ts'
 import { type Config, defaultValues, SETTING_KEYS, settingOf } from '../../domain/config/settings.ts'
 import { readChannelSetup } from '../../human/notify/channel-setup.ts'
 import type { RebuildResult } from '../../store/rebuild.ts'
 import type { CheckedClient } from '../connection/client.ts'
 import { findLogin } from '../find-login.ts'
 import { counted } from '../render/format.ts'
-import type { Terminal, Tone } from '../render/text.ts'
+import { type Terminal, type Tone, wrap } from '../render/text.ts'
 import { sessionEnvironment } from '../session-env.ts'
 
 /** The result of one check. `mend` says how to repair it; a warning may be left as it is. */
@@ -36,7 +36,8 @@ export interface DoctorContext {
   now: number
   /** Whether the agent is started and asked. */
   deep: boolean
-  /** The settings, if they can be read. */
+  /** The settings, or why they cannot be read. */
+  loaded: LoadedConfig | AppError
   config: Config | undefined
   /** The daemon, if one answers. */
   client: CheckedClient | undefined
@@ -67,12 +68,16 @@ const LEVEL_STYLES: Record<DoctorFinding['level'], { sign: string; tone: Tone }>
 }
 
 /** One line for each finding, followed by how to repair it if something is wrong. */
-export function findingLines(findings: DoctorFinding[], { paint }: Terminal): string[] {
+export function findingLines(findings: DoctorFinding[], { paint, width: columns }: Terminal): string[] {
   const width = Math.max(...findings.map(({ area }) => area.length))
   const lines = findings.flatMap(({ area, level, says, mend }) => {
     const { sign, tone } = LEVEL_STYLES[level]
-    const line = `${paint(tone, sign)} ${area.padEnd(width)}  ${neutral(says)}`
-    return mend === undefined ? [line] : [line, `${' '.repeat(width + 4)}${paint('dim', `→ ${neutral(mend)}`)}`]
+    const [first = '', ...more] = wrap(neutral(says), columns - width - 5)
+    const help = mend === undefined ? [] : wrap(`→ ${neutral(mend)}`, columns - width - 5)
+    return [
+      `${paint(tone, sign)} ${area.padEnd(width)}  ${first}`,
+      ...[...more, ...help.map(line => paint('dim', line))].map(line => `${' '.repeat(width + 4)}${line}`),
+    ]
   })
   return [...lines, '', summary(findings)]
 }
@@ -109,8 +114,9 @@ export const checkPrograms: DoctorCheck = async context => {
     }),
     checkTool('tmux', ['-V'], context, {
       missing: warning('tmux', 'tmux is not on your PATH', 'Install it if you want sessions in their own terminal.'),
+      isOptional: true,
     }),
-    ...(process.platform === 'linux' ? [checkTool('ss', ['-V'], context, { missing: NO_SS })] : []),
+    ...(process.platform === 'linux' ? [checkTool('ss', ['-V'], context, { missing: NO_SS, isOptional: true })] : []),
     checkAgent(context),
   ])
   return [ok('pcc', `version ${programVersion()}, Node ${process.versions.node}`), ...found.flat()]
@@ -125,10 +131,12 @@ const NO_SS = warning(
 async function checkTool(
   name: string,
   args: string[],
-  { env }: DoctorContext,
-  { missing }: { missing: DoctorFinding },
+  { env, deep }: DoctorContext,
+  { missing, isOptional = false }: { missing: DoctorFinding; isOptional?: boolean },
 ): Promise<DoctorFinding> {
-  if (!findProgram(name, env)) return missing
+  const program = findProgram(name, env)
+  if (!program) return missing
+  if (isOptional && !deep) return ok(name, `${program} is there (${NOT_STARTED})`)
   const result = await run(name, args, env)
   const why = problemOf(result)
   if (why !== undefined) return problem(name, `it does not run: ${why}`, `Install ${name} again.`)
@@ -205,34 +213,24 @@ function firstLineOf(error: unknown): string {
 }
 
 export const checkSettings: DoctorCheck = async context => {
-  // It waits for programs, and the others are done meanwhile.
-  const sandbox = checkSandbox(context)
-  return [
-    ...(await checkConfig(context)),
-    ...(await checkAccepted(context)),
-    ...checkNotifications(context),
-    describeIsolation(context),
-    await sandbox,
-  ]
+  // They wait for programs, and the others are done meanwhile.
+  const probed = Promise.all([describeIsolation(context), checkSandbox(context)])
+  return [...checkConfig(context), ...(await checkAccepted(context)), ...checkNotifications(context), ...(await probed)]
 }
 
-async function checkConfig({ paths, env }: DoctorContext): Promise<DoctorFinding[]> {
-  try {
-    const { values, warnings } = await loadConfig({ paths, env })
-    const mode = statSync(paths.configFile, { throwIfNoEntry: false })?.mode
-    if (mode === undefined) return [ok('config', 'no config file; the defaults apply')]
-    const secrets = SETTING_KEYS.filter(key => settingOf(key).secret && values[key] !== undefined)
-    const inPlainText = secrets.filter(key => !String(values[key]).startsWith('env:'))
-    if (inPlainText.length > 0 && (mode & 0o077) !== 0) {
-      const says = `${paths.configFile} holds ${inPlainText.join(', ')} and others can read it`
-      return [warning('config', says, `Close it: chmod 600 ${paths.configFile}`)]
-    }
-    const mend = 'Take it out; everything else in the file counts.'
-    return [ok('config', `${paths.configFile} is valid`), ...warnings.map(says => warning('config', says, mend))]
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return [problem('config', error.message, error.next)]
+function checkConfig({ paths, loaded }: DoctorContext): DoctorFinding[] {
+  if (loaded instanceof AppError) return [problem('config', loaded.message, loaded.next)]
+  const { values, warnings } = loaded
+  const mode = statSync(paths.configFile, { throwIfNoEntry: false })?.mode
+  if (mode === undefined) return [ok('config', 'no config file; the defaults apply')]
+  const secrets = SETTING_KEYS.filter(key => settingOf(key).secret && values[key] !== undefined)
+  const inPlainText = secrets.filter(key => !String(values[key]).startsWith('env:'))
+  if (inPlainText.length > 0 && (mode & 0o077) !== 0) {
+    const says = `${paths.configFile} holds ${inPlainText.join(', ')} and others can read it`
+    return [warning('config', says, `Close it: chmod 600 ${paths.configFile}`)]
   }
+  const mend = 'Take it out; everything else in the file counts.'
+  return [ok('config', `${paths.configFile} is valid`), ...warnings.map(says => warning('config', says, mend))]
 }
 
 /** Names the person's files that somebody else changed. */
@@ -255,8 +253,8 @@ function checkNotifications({ config, env }: DoctorContext): DoctorFinding[] {
 }
 
 /** Says how pcc makes sure on this machine that no process of an agent is left. */
-function describeIsolation({ config }: DoctorContext): DoctorFinding {
-  const level = isolationLevel(config?.agents.isolation)
+async function describeIsolation({ config }: DoctorContext): Promise<DoctorFinding> {
+  const level = await isolationLevel(config?.agents.isolation)
   if (level === 'namespace') return ok('isolation', 'agents run in a PID namespace: nothing they start can escape')
   const says =
     'the processes of agents are found by a marker: only one that both loses its parent and drops all it inherited escapes'

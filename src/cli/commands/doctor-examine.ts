@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { AppPaths } from '../../base/app-paths.ts'
@@ -91,8 +91,11 @@ function describeExitCode(code: number): string {
 
 /** Reports what the watchdog wrote before it ended a daemon. */
 function checkStalls({ paths, now }: DoctorContext): DoctorFinding[] {
-  const files = globSync('stall-*.json', { cwd: paths.logs }).toSorted()
-  const last = files.at(-1)
+  const names = existsSync(paths.logs) ? readdirSync(paths.logs) : []
+  const last = names
+    .filter(name => /^stall-.*\.json$/.test(name))
+    .toSorted()
+    .at(-1)
   if (last === undefined) return []
   const file = join(paths.logs, last)
   const stall = readStall(file)
@@ -208,15 +211,18 @@ export async function examine(
   env: Record<string, string | undefined>,
   { deep }: { deep: boolean },
 ): Promise<DoctorFinding[]> {
-  const config = await loadConfig({ paths, env }).then(
-    loaded => loaded.config,
-    () => undefined, // reported by `checkSettings`
-  )
-  const { client, silent } = await findClient(paths).then(
-    found => ({ client: found, silent: undefined }),
-    error => ({ client: undefined, silent: isSilent(error) ? error : undefined }),
-  )
-  const context: DoctorContext = { paths, env, now: Date.now(), deep, config, client, silent }
+  const [loaded, { client, silent }] = await Promise.all([
+    loadConfig({ paths, env }).catch((error: unknown) => {
+      if (error instanceof AppError) return error // reported by `checkSettings`
+      throw error
+    }),
+    findClient(paths).then(
+      found => ({ client: found, silent: undefined }),
+      error => ({ client: undefined, silent: isSilent(error) ? error : undefined }),
+    ),
+  ])
+  const config = loaded instanceof AppError ? undefined : loaded.config
+  const context: DoctorContext = { paths, env, now: Date.now(), deep, loaded, config, client, silent }
   const findings = await Promise.all(Object.entries(CHECKS).map(([area, check]) => runCheck(area, check, context)))
   return findings.flat()
 }

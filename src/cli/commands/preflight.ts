@@ -37,6 +37,8 @@ export interface PreflightRequest {
   merges: boolean
   client: DaemonConnection
   context: CommandContext
+  /** The settings, where they were loaded already. */
+  loaded?: LoadedConfig | undefined
   /** Whether a person at the terminal is asked to mend it now. */
   offers: boolean
 }
@@ -91,7 +93,7 @@ export async function preflight(request: PreflightRequest): Promise<void> {
 /** A check that cannot be made says nothing: what it would have found is met when the work begins. */
 async function readPreflight(request: PreflightRequest): Promise<PreflightRow[]> {
   try {
-    const loaded = await loadSettings({ ...request.context, project: request.project })
+    const loaded = await loadSettings({ ...request.context, ...request })
     const text = request.agent ?? loaded.config.agent.command
     const { custom } = loaded.config.agents
     const chosen = chooseAgent({ text, origin: '', custom, directory: request.project })

@@ -133,6 +133,7 @@ async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Pro
     case 'prompts':
       if (/\/\.claude\/output-styles\//.test(file.path))
         return [{ kind: 'an output style', text: 'replaces instructions of the agent' }]
+      if (/\.md$/i.test(file.path) && isPlainPrompt(text)) return []
       return /\.md$/i.test(file.path)
         ? (await import('./prompt-findings.ts')).findingsInPrompt(text)
         : [{ kind: 'a workflow', text: 'a script for the agent' }]
@@ -142,6 +143,16 @@ async function findingsIn(paths: AppPaths, file: SurfaceFile, text: string): Pro
       return []
   }
 }
+
+/**
+ * Whether a prompt has the plain head of the skills that `pcc init` writes, in which nothing can be found, and runs no command. Any other
+ * is parsed, which loads the parser of YAML first.
+ */
+export function isPlainPrompt(text: string): boolean {
+  return PLAIN_HEAD.test(text) && !/!`|```!/.test(text)
+}
+
+const PLAIN_HEAD = /^---\nname: [a-z]+(?:-[a-z]+)*\ndescription: [A-Za-z]+(?:[ ,.]+[A-Za-z]+)*\.?\n---\n/
 
 /** A file of settings changes with every branch, so only what it runs counts; a hook counts as a whole. */
 function hashFindings(contains: TrustFinding[], { sha256, text }: { sha256: string; text: string }): string {

@@ -6,8 +6,8 @@ import { spawnGuarded } from '../../../src/base/process/guardian.ts'
 import { type Isolation, isAlone, isolationLevel, probeNamespace } from '../../../src/base/process/isolation.ts'
 import { bareEnv } from '../../support/world.ts'
 
-test('"marker" never makes a namespace', () => {
-  assert.equal(isolationLevel('marker'), 'marker')
+test('"marker" never makes a namespace', async () => {
+  assert.equal(await isolationLevel('marker'), 'marker')
 })
 
 test('"auto" never makes a user namespace, which would hide the owners of files', () => {
@@ -43,7 +43,7 @@ test('a namespace tells whether its agent is alone in it; an orphan counts as co
     isolation: 'auto',
   })
   await once(child.stdout, 'data')
-  assert.equal(isAlone(child.pid ?? 0), isolationLevel() === 'namespace')
+  assert.equal(isAlone(child.pid ?? 0), (await isolationLevel()) === 'namespace')
   child.stdin.write('go\n')
   await once(child.stdout, 'data')
   assert.equal(isAlone(child.pid ?? 0), false)

@@ -27,7 +27,16 @@ test('a daemon process that was stopped is reported with its process id and what
     { code: 'daemon_silent' },
     'pcc start does not wait forever either, although it does not check the health first',
   )
-  const examined = { paths, env: {}, now: Date.now(), deep: false, config: undefined, client: undefined, silent }
+  const examined = {
+    paths,
+    env: {},
+    now: Date.now(),
+    deep: false,
+    loaded: silent,
+    config: undefined,
+    client: undefined,
+    silent,
+  }
   const [first] = await checkDaemon(examined)
   assert.deepEqual([first?.level, first?.mend], ['problem', silent.next])
 })

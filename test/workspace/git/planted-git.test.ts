@@ -267,7 +267,7 @@ test('a git or bwrap that an agent puts into a project’s folder of the PATH is
   const who = { name: 'A command', asksEveryCall: true, home: '/', paths, project: root }
   await planSandbox(configWith({}), who)
   await planSandbox(configWith({}), { ...who, worktree: top })
-  isolationLevel('auto')
+  await isolationLevel('auto')
   assert.equal(existsSync(sprung), false)
   shell(`PATH='${bin}':$PATH; git status`)
   assert.equal(existsSync(sprung), true, 'a shell finds it')

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import type { BudgetLimits } from '../../../domain/budget.ts'
+import type { LoadedConfig } from '../../../domain/config/load.ts'
 import type { BrainKind, ModelStrategy } from '../../../domain/option-values.ts'
 import type { RunDetail, RunPlan, RunTarget, StartRun } from '../../../domain/run.ts'
 import type { TaskView } from '../../../domain/task.ts'
@@ -43,17 +44,22 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
   const { json, quiet, out, terminal } = context
   const client = await openClient(context.paths, context)
   const target = await resolveTarget(targetName, { project: flags.project, client })
-  const request = await buildRequest(target, flags, context)
-  const { preflight } = await import('../preflight.ts')
+  const [{ preflight }, { loadSettings }] = await Promise.all([
+    import('../preflight.ts'),
+    import('../../load-settings.ts'),
+  ])
+  const loaded = await loadSettings({ ...context, project: target.project })
+  const request = await buildRequest(target, { ...flags, loaded }, context)
   const { project, env } = request
   const { agent } = flags
   const verify = flags.verify === false ? false : undefined
-  await preflight({ project, env, agent, verify, merges: true, client, context, offers: !flags.dryRun })
+  const ready = preflight({ project, env, agent, verify, merges: true, client, context, loaded, offers: !flags.dryRun })
   if (flags.dryRun) {
-    const plan = await client.request<RunPlan>('POST', '/runs/plan', request)
+    const [plan] = await Promise.all([client.request<RunPlan>('POST', '/runs/plan', request), ready])
     out(json ? JSON.stringify(plan, null, 2) : runPlanLines(plan, terminal).join('\n'))
     return plan.steps.length === 0 ? NOTHING_TO_DO : 0
   }
+  await ready
   // A dry run needs none of it.
   const { isScheduled, setSchedule, watchRun } = await import('./control.ts')
   if (isScheduled(flags)) return setSchedule(request, flags, { client, context })
@@ -72,10 +78,11 @@ const NOTHING_TO_DO = 3
 
 async function buildRequest(
   { project, target }: ResolvedTarget,
-  flags: RunFlags,
+  flags: RunFlags & { loaded: LoadedConfig },
   context: CommandContext,
 ): Promise<StartRun> {
-  const caller = { paths: context.paths, env: context.env, project, agent: flags.agent }
+  const { paths, env } = context
+  const caller = { paths, env, project, agent: flags.agent, loaded: flags.loaded }
   const { config, settings } = callerSettings(context.paths, context.env)
   return {
     project,
