@@ -53,7 +53,9 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
   ])
   const now = Date.now()
   const open = sessions.filter(({ status }) => status in OPEN_STATUSES)
-  const ended = sessions.filter(({ ended_at }) => ended_at !== null && now - ended_at < RECENT_MS)
+  const ended = sessions.filter(
+    ({ ended_at, status }) => ended_at !== null && now - ended_at < RECENT_MS && !(status in OPEN_STATUSES),
+  )
   const needsPerson = needsYouLines(needs, terminal, now)
   const works = openRuns[0] ?? open.find(({ status }) => status === 'processing')
   return {

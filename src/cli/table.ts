@@ -4,7 +4,6 @@ const WORK = 'Work:'
 const WATCH = 'Watch:'
 const DECIDE = 'Decide:'
 const STEER = 'Steer:'
-const KNOW = 'Know:'
 const TRY = 'Check and try:'
 /** The nouns under which all other commands are listed. */
 const REST = 'Everything else:'
@@ -98,31 +97,6 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/stop.ts')).addStopCommand(program),
   },
   {
-    name: 'search',
-    group: KNOW,
-    summary: 'Find the code and the notes that some words are about',
-    add: async program => (await import('./commands/code/search.ts')).addSearchCommand(program),
-  },
-  {
-    name: 'graph',
-    group: KNOW,
-    summary: 'Show what is connected with a file or a definition',
-    add: async program => (await import('./commands/code/graph.ts')).addGraphCommand(program),
-  },
-  {
-    name: 'index',
-    group: KNOW,
-    summary: 'Bring the index of a project’s code up to date',
-    add: async program => (await import('./commands/code/index-code.ts')).addIndexCommand(program),
-  },
-  {
-    name: 'notes',
-    group: KNOW,
-    noun: 'task',
-    summary: 'Read and write what is worth knowing about a project',
-    add: async program => (await import('./commands/notes.ts')).addNotesCommand(program),
-  },
-  {
     name: 'doctor',
     group: TRY,
     summary: 'Check everything that pcc needs, and mend it',
@@ -158,6 +132,12 @@ export const COMMANDS: CommandRow[] = [
     group: REST,
     summary: 'Judge the calls of agents that you start yourself',
     add: async program => (await import('./commands/hooks/hooks.ts')).addHooksCommand(program),
+  },
+  {
+    name: 'index',
+    group: REST,
+    summary: 'Index the code of a project; search it, see what is connected',
+    add: async program => (await import('./commands/code/index-code.ts')).addIndexCommand(program),
   },
   {
     name: 'config',
@@ -244,6 +224,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/journal.ts')).addJournalCommand(program),
   },
   {
+    name: 'notes',
+    noun: 'task',
+    summary: 'Read and write what is worth knowing about a project',
+    add: async program => (await import('./commands/notes.ts')).addNotesCommand(program),
+  },
+  {
     name: 'gates',
     noun: 'task',
     summary: 'List, detect and run the gates',
@@ -260,6 +246,18 @@ export const COMMANDS: CommandRow[] = [
     noun: 'task',
     summary: 'List, archive and restore worktrees',
     add: async program => (await import('./commands/worktree.ts')).addWorktreeCommand(program),
+  },
+  {
+    name: 'search',
+    noun: 'index',
+    summary: 'Find the code and the notes that some words are about',
+    add: async program => (await import('./commands/code/search.ts')).addSearchCommand(program),
+  },
+  {
+    name: 'graph',
+    noun: 'index',
+    summary: 'Show what is connected with a file or a definition',
+    add: async program => (await import('./commands/code/graph.ts')).addGraphCommand(program),
   },
   {
     name: 'runs',

@@ -27,16 +27,16 @@ test('pcc without a command is one screen with three commands to type next, and 
   assert.equal((await pcc.run(['daemon', 'status'])).code, 1)
 })
 
-test('the help lists the nineteen commands of every day by group, and the nouns of all others', async t => {
+test('the help lists the fifteen commands of every day by group, and the nouns of all others', async t => {
   const pcc = pccFor(t)
   const { stdout } = await pcc.run(['help'])
-  for (const group of ['Work:', 'Watch:', 'Decide:', 'Steer:', 'Know:', 'Check and try:', 'Everything else:'])
+  for (const group of ['Work:', 'Watch:', 'Decide:', 'Steer:', 'Check and try:', 'Everything else:'])
     assert.match(stdout, new RegExp(`\n${group}\n`))
   const [everyDay = '', others = ''] = stdout.split('\nEverything else:\n')
-  assert.equal([...everyDay.matchAll(/^ {2}[a-z]+ .*/gm)].length, 19)
+  assert.equal([...everyDay.matchAll(/^ {2}[a-z]+ .*/gm)].length, 15)
   assert.deepEqual(
     [...others.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name),
-    ['session', 'rules', 'agents', 'hooks', 'config', 'daemon', 'docs'],
+    ['session', 'rules', 'agents', 'hooks', 'index', 'config', 'daemon', 'docs'],
   )
   for (const { name, group, noun } of COMMANDS) assert.ok(group ?? noun, `${name} is listed nowhere`)
 })

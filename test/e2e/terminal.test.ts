@@ -172,7 +172,7 @@ test('a question left open by detaching is parked, and attaching later answers i
   const piped = await pcc.run(['attach', 'parked'])
   assert.equal(piped.code, 3, piped.stdout)
   assert.match(piped.stdout, /"Which colour\?"/)
-  assert.match((await pcc.run(['list'])).stdout, /● Waiting {2}.*\n.*Needs you: pcc attach/)
+  assert.match((await pcc.run(['list'])).stdout, /● Waiting {2}.*\n.*pcc attach/)
 
   const second = onTerminal(t, pcc, ['attach', 'parked'])
   await second.see(/\(1 of 3\) Colour /)

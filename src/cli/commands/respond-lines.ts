@@ -5,7 +5,7 @@ import type { QuestionItem } from '../../domain/session.ts'
 import type { CommandContext } from '../context.ts'
 import type { AskReply } from '../live/asks.ts'
 import { loadSettings } from '../load-settings.ts'
-import { type ShownEscalation, wholeLines } from '../render/escalation-lines.ts'
+import { isLanding, reviewedTask, type ShownEscalation, wholeLines } from '../render/escalation-lines.ts'
 import { wrap } from '../render/text.ts'
 
 interface Answered {
@@ -51,6 +51,8 @@ function heading({ number, verdict, answer, session_id, allowed_until }: ShownEs
 /** What happens now to a session that was waiting for the answer. */
 function nowLines({ escalation, remembered, lasts, days }: Answered): string[] {
   const { kind, verdict, session_id, sessions, risk, project } = escalation
+  if (isLanding(escalation) && verdict === 'deny')
+    return [`The task is given up; try it again with: pcc task reset ${reviewedTask(escalation)}`]
   if (kind === 'error' && verdict === 'deny')
     return [`The session stays as it is; go on with: pcc resume ${session_id}`]
   if (kind === 'error') return [`The session tries again; watch it with: pcc attach ${session_id}`]

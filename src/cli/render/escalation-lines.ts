@@ -127,8 +127,8 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
   const shown = waiting.find(row => row.kind !== 'question' && row.kind !== 'review' && isListedWhole(row, width))
   const question = waiting.find(({ kind }) => kind === 'question')
   const commands = [
-    ...(shown ? [`pcc respond ${shown.number} --approve${shown.again ? ' --again' : ''}`] : []),
-    ...(permission ? [`pcc respond ${(shown ?? permission).number} --deny`] : []),
+    ...(shown ? [`pcc respond ${shown.number} --approve${shown.again ? ' --again' : ''}${meaningOf(shown).yes}`] : []),
+    ...(permission ? [`pcc respond ${(shown ?? permission).number} --deny${meaningOf(shown ?? permission).no}`] : []),
     ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
   ]
@@ -138,6 +138,17 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
   ]
 }
 
+/** What a yes and a no to trouble do; of a request they are plain. */
+function meaningOf(row: ShownEscalation): { yes: string; no: string } {
+  if (row.kind !== 'error') return { yes: '', no: '' }
+  return { yes: '   (tries it again)', no: isLanding(row) ? '   (gives the task up)' : '   (leaves it as it is)' }
+}
+
+/** Whether work that is said to be done is in trouble: its target is the task's id and title. */
+export function isLanding({ tool }: ShownEscalation): boolean {
+  return tool === 'landing'
+}
+
 function refusedHints(refused: ShownEscalation[]): string[] {
   const number = (refused.find(({ again }) => again) ?? refused[0])?.number
   if (!refused.some(({ again }) => again))
@@ -145,8 +156,8 @@ function refusedHints(refused: ShownEscalation[]): string[] {
   return [`Allow exactly this once and do its task again: pcc respond ${number} --approve --again`]
 }
 
-/** The id of the task of a review, whose target is the task's id and title. */
-function reviewedTask({ target }: ShownEscalation): string {
+/** The id of the task of a review or of a landing, whose target is the task's id and title. */
+export function reviewedTask({ target }: ShownEscalation): string {
   return firstLine(target).split(' ', 1).join('')
 }
 

@@ -14,6 +14,8 @@ const PROJECT = 2
 const TASK = 4
 /** One long name must not take the space of all tasks; full names are in `pcc status` and `--json`. */
 const WIDEST_NAME = 24
+/** What a session needs is cut last: `pcc attach s-3f9a2c`. */
+const WIDEST_HINT = 19
 /** Beyond this a line is no easier to read. */
 const WIDEST_TABLE = 120
 
@@ -25,9 +27,11 @@ export function listTable(sessions: SessionView[], terminal: Terminal, now: numb
     rows: sessions.flatMap(session => sessionRows(session, projects.get(session.project) ?? '', now)),
     terminal,
     giveWay: [
-      [TASK, 16],
+      [TASK, 30],
       [NAME, 8],
       [PROJECT, 6],
+      [TASK, WIDEST_HINT],
+      [NAME, 5],
       [TASK, 6],
     ],
     widest: [[NAME, WIDEST_NAME]],
@@ -139,7 +143,7 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
     return { text: `Resumes: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
   }
   if (session.asks.length > 0 || session.status === 'waiting_input') {
-    return { text: `Needs you: pcc attach ${session.id}`, tone: 'yellow' }
+    return { text: `pcc attach ${session.id}`, tone: 'yellow' }
   }
   if (session.queued) return { text: 'Waits for a free slot', tone: 'dim' }
   return undefined

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { answeredLines } from '../../../src/cli/commands/respond-lines.ts'
 import { pendingLines, refusedSpeakerLines } from '../../../src/cli/render/escalation-lines.ts'
 import type { EscalationView, NewEscalation } from '../../../src/domain/escalation.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
@@ -103,6 +104,15 @@ test('the command itself is shown, and a long change is not offered for approval
   assert.match(show(write(9)), /pcc respond 1 --approve/)
   assert.doesNotMatch(show(write(99)), /--approve/)
   assert.match(show(write(99)), /76 more lines; all of them: pcc respond 1 --interactive/)
+})
+
+test('a check that could not run says what yes and no do, and a no says that the task is given up', () => {
+  const broken = row({ kind: 'error', tool: 'landing', target: 't-1 Tidy up', reason: 'test could not run' })
+  const shown = pendingLines({ waiting: [broken], refused: [] }, { terminal: plain(100), now: 0 }).join('\n')
+  assert.match(shown, /pcc respond 1 --approve {3}\(tries it again\)\n.*pcc respond 1 --deny {3}\(gives the task up\)/)
+  const denied = { ...broken, state: 'denied' as const, verdict: 'deny' as const }
+  const answered = answeredLines({ escalation: denied, remembered: false, wasOpen: true, days: 90 }, 100)
+  assert.equal(answered.at(-1), 'The task is given up; try it again with: pcc task reset t-1')
 })
 
 test('nothing that an agent wrote can move the cursor or hide a part of a command', async t => {

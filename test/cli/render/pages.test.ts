@@ -57,7 +57,7 @@ test('where a table does not fit, each row is a few lines', () => {
     '  possible ways is right',
     '  Context: 45K/200K',
     '  Age: 0s',
-    '  Needs you: pcc attach s-abc123',
+    '  pcc attach s-abc123',
   ])
 })
 
@@ -139,7 +139,8 @@ test('a session that needs a person says how to answer it', () => {
   const asking = session({
     asks: [{ kind: 'permission', ask_id: 'a', tool: 'Bash', target: 'npm i', risk: 'MEDIUM', reason: 'r' }],
   })
-  assert.match(listTable([asking], plain(120), NOON).join('\n'), /Needs you: pcc attach s-abc123/)
+  assert.match(listTable([asking], plain(120), NOON).join('\n'), /pcc attach s-abc123/)
+  assert.match(listTable([asking], plain(80), NOON).join('\n'), /│ pcc attach s-abc123 │/, 'it is not cut')
   const page = sessionPage(asking, { terminal: plain(), now: NOON, cwd: '/', home: undefined }).join('\n')
   assert.match(page, /Needs you:\n {2}Bash → npm i \(MEDIUM risk: r\)\n {2}Answer with: pcc attach s-abc123/)
 })
