@@ -42,6 +42,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await (await import('./workspace/eight-at-once.ts')).benchEightAtOnce()),
   ],
   knowledge: async () => (await import('./knowledge/knowledge.ts')).benchKnowledge(),
+  memory: async () => (await import('./memory/recall.ts')).benchMemory(),
   reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
 

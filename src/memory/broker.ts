@@ -18,7 +18,8 @@ import {
   type RecordOf,
 } from '../domain/memory.ts'
 import { sqliteCode } from '../store/sqlite-errors.ts'
-import { type FoundItem, type ItemQuery, MemoryFile } from './memory-file.ts'
+import { type ItemQuery, MemoryFile } from './memory-file.ts'
+import type { RankedItem } from './rank-items.ts'
 import { MOST_LINE_BYTES, type Segment, Segments, segmentKey } from './segments.ts'
 
 /** What became of written records. Those that are stored or were known are on disk: they outlive a kill of every process. */
@@ -84,7 +85,7 @@ export class MemoryBroker implements Disposable {
   }
 
   /** Items that a reader may see. */
-  find(query: ItemQuery): FoundItem[] {
+  find(query: ItemQuery): RankedItem[] {
     this.catchUp()
     return this.#current().find(query)
   }

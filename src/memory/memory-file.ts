@@ -1,12 +1,13 @@
-import { eachToken, queryTokens } from '../base/tokens.ts'
 import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
 import { mayRead } from '../domain/memory.ts'
 import { DerivedFile } from '../store/derived-file.ts'
 import { applyRecord, itemIdsOf } from './learn/apply-record.ts'
 import type { PolicyValues } from './learn/policy.ts'
+import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './rank-items.ts'
+import { type ItemRow, indexItems, matchText, removeWords, TEXT_TABLES } from './text-index.ts'
 
 /** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
-const DERIVED_SCHEMA = 1
+const DERIVED_SCHEMA = 2
 
 /** "pccm": the file is a memory of ours. */
 const APPLICATION_ID = 0x7063636d
@@ -24,15 +25,16 @@ const TABLES = [
   'create table damage (segment text not null, at integer not null, problem text not null, primary key (segment, at)) without rowid',
   'create table policy (name text primary key, value real not null) without rowid',
   `create table items (rowid integer primary key, id text not null unique, kind text not null, type text not null, scope text not null,
-     "of" text not null, updated_at integer not null, ended_at integer, body text not null)`,
+     "of" text not null, session text, updated_at integer not null, ended_at integer, body text not null)`,
   'create index items_by_kind on items (kind, type, updated_at)',
   'create index items_by_scope on items (scope, "of")',
-  `create virtual table texts using fts5(words, content = '', contentless_delete = 1, tokenize = "ascii")`,
+  "create index episodes_by_session on items (session) where kind = 'episode'",
+  ...TEXT_TABLES,
 ]
 
 export interface ItemQuery {
   reader: MemoryReader
-  /** Items whose text has any of these words, the best first. Without it, the newest first. */
+  /** Items that have to do with this text, the best first (`rankItems`). Without it, the newest first. */
   text?: string | undefined
   kinds?: readonly MemoryItem['kind'][] | undefined
   /** The kind of event, or the category of a fact. */
@@ -40,15 +42,13 @@ export interface ItemQuery {
   /** Also what is no longer true. */
   withEnded?: boolean | undefined
   limit?: number | undefined
-}
-
-export interface FoundItem {
-  item: MemoryItem
-  /** BM25 of the text; 0 where nothing was asked. */
-  score: number
+  /** To measure what other weights would find. */
+  weights?: RankWeights | undefined
 }
 
 const MOST_FOUND = 200
+/** So many of the best by their words are ranked by all that counts. */
+const MOST_RANKED = 200
 
 /** What follows from the log, in a file that can be thrown away. */
 export class MemoryFile extends DerivedFile {
@@ -57,9 +57,7 @@ export class MemoryFile extends DerivedFile {
   }
 
   /** Items that a reader may see. */
-  find({ reader, text, kinds, type, withEnded = false, limit = 20 }: ItemQuery): FoundItem[] {
-    const tokens = text === undefined ? [] : queryTokens(text).slice(0, MOST_TOKENS)
-    if (text !== undefined && tokens.length === 0) return []
+  find({ reader, text, kinds, type, withEnded = false, limit = 20, weights = RANK_WEIGHTS }: ItemQuery): RankedItem[] {
     const { sql, values } = readableBy(reader)
     const wanted = [
       sql,
@@ -69,23 +67,26 @@ export class MemoryFile extends DerivedFile {
     ].join(' and ')
     const bound = [...values, ...(kinds ?? []), ...(type === undefined ? [] : [type])]
     const most = Math.min(limit, MOST_FOUND)
-    const rows =
-      tokens.length === 0
-        ? this.rows<FoundRow>(
-            `select body, 0 as score from items i where ${wanted} order by updated_at desc limit ?`,
-            ...bound,
-            most,
-          )
-        : this.rows<FoundRow>(
-            `select i.body, -bm25(texts) as score from texts join items i on i.rowid = texts.rowid
-             where texts match ? and ${wanted} order by score desc limit ?`,
-            tokens.map(token => `"${token}"`).join(' OR '),
-            ...bound,
-            most,
-          )
-    return rows
-      .map(({ body, score }) => ({ item: JSON.parse(body) as MemoryItem, score }))
-      .filter(({ item }) => mayRead(item, reader))
+    const read = (rows: { body: string; score: number }[]) =>
+      rows
+        .map(({ body, score }) => ({ item: JSON.parse(body) as MemoryItem, score }))
+        .filter(({ item }) => mayRead(item, reader))
+    if (text === undefined)
+      return read(
+        this.rows(
+          `select body, 0 as score from items i where ${wanted} order by updated_at desc limit ?`,
+          ...bound,
+          most,
+        ),
+      )
+    const matching = matchText(this, { text, reader, kinds, around: weights.around, limit: MOST_RANKED })
+    if (!matching) return []
+    const found = this.rows<{ body: string; score: number }>(
+      `select i.body, f.score from (${matching.sql}) f join items i on i.rowid = f.rowid where ${wanted}`,
+      ...matching.values,
+      ...bound,
+    )
+    return rankItems(read(found), { query: text, now: reader.now, policy: this.policy(), weights }).slice(0, most)
   }
 
   item(id: string): MemoryItem | undefined {
@@ -121,39 +122,39 @@ export class MemoryFile extends DerivedFile {
         if (after !== before) changed.set(id, after)
       }
     }
-    for (const [id, item] of changed) if (item) this.putItem(item, id)
+    indexItems(
+      this,
+      [...changed.values()].flatMap(item => (item ? this.#putRow(item) : [])),
+    )
   }
 
-  putItem(item: MemoryItem, id = item.id): void {
+  putItem(item: MemoryItem): void {
+    indexItems(this, this.#putRow(item))
+  }
+
+  /** Returns what is to be indexed: nothing if neither its words nor its scope have changed. */
+  #putRow(item: MemoryItem): ItemRow[] {
+    const { id, kind, type, scope, of, session, updated_at, ended_at } = item
     const before = this.row<{ rowid: number; body: string }>('select rowid, body from items where id = ?', id)
-    const { kind, type, scope, of, updated_at, ended_at } = item
-    const body = JSON.stringify(item)
-    const rowid = this.run(
-      `insert into items (rowid, id, kind, type, scope, "of", updated_at, ended_at, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    const inserted = this.run(
+      `insert into items (rowid, id, kind, type, scope, "of", session, updated_at, ended_at, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        on conflict (id) do update set kind = excluded.kind, type = excluded.type, scope = excluded.scope, "of" = excluded."of",
          updated_at = excluded.updated_at, ended_at = excluded.ended_at, body = excluded.body`,
-      ...[before?.rowid ?? null, id, kind, type, scope, of, updated_at, ended_at, body],
+      ...[before?.rowid ?? null, id, kind, type, scope, of, session, updated_at, ended_at, JSON.stringify(item)],
     )
-    if (before && textIn(before.body) === item.text) return
-    if (before) this.run('delete from texts where rowid = ?', before.rowid)
-    this.run('insert into texts (rowid, words) values (?, ?)', before?.rowid ?? rowid, tokensIn(item.text))
+    if (!before) return [{ rowid: inserted, item, isNew: true }]
+    const old = JSON.parse(before.body) as MemoryItem
+    const isSame = old.text === item.text && old.scope === scope && old.of === of
+    return isSame ? [] : [{ rowid: before.rowid, item, isNew: false }]
   }
 
   removeItem(id: string): void {
-    const row = this.row<{ rowid: number }>('select rowid from items where id = ?', id)
+    const row = this.row<{ rowid: number; session: string | null }>('select rowid, session from items where id = ?', id)
     if (!row) return
-    this.run('delete from texts where rowid = ?', row.rowid)
     this.run('delete from items where rowid = ?', row.rowid)
+    removeWords(this, row.rowid, row.session)
   }
 }
-
-interface FoundRow {
-  body: string
-  score: number
-}
-
-/** More words than a question has; a whole file as a question would cost seconds. */
-const MOST_TOKENS = 40
 
 /** What a reader cannot see is left out before the best are chosen; roles and times are checked afterwards. */
 function readableBy({ agent, session, projects }: MemoryReader): { sql: string; values: string[] } {
@@ -163,14 +164,4 @@ function readableBy({ agent, session, projects }: MemoryReader): { sql: string; 
     sql: `(i.scope in ('global', 'agent') or (i.scope = 'project' and i."of" in (${keys})) or (i.scope = 'session' and i."of" = ?))`,
     values: [...projects, session ?? ''],
   }
-}
-
-function textIn(body: string): string {
-  return (JSON.parse(body) as MemoryItem).text
-}
-
-function tokensIn(text: string): string {
-  const tokens: string[] = []
-  eachToken(text, token => tokens.push(token))
-  return tokens.join(' ')
 }

@@ -15,7 +15,7 @@ export function isNovel(text: string, similar: readonly Pick<MemoryItem, 'text'>
 }
 
 /** The common share of two sets: 1 if they are the same. */
-function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+export function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const common = a.intersection(b).size
   return common === 0 ? 0 : common / (a.size + b.size - common)
 }

@@ -1,7 +1,6 @@
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import {
-  type MemoryItem,
   type MemoryReader,
   type MemoryRecord,
   newRecord,
@@ -14,6 +13,7 @@ import { isToolOnly } from '../../human/precedents.ts'
 import { openMemory } from '../../memory/broker.ts'
 import { advise } from '../../memory/learn/advise.ts'
 import { projectKeys } from '../../memory/project-keys.ts'
+import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { git } from '../../workspace/git/git.ts'
 import type { KnownFix } from './command-lessons.ts'
@@ -64,15 +64,15 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
     keysOf,
     write: records => void broker.write(records),
     async recall(query) {
-      const found = broker.find({ reader: await readerOf(query), text: query.text, limit: MOST_RECALLED })
-      return found.map(({ item, score }) => ({
-        id: item.id,
-        kind: item.kind,
-        text: item.text,
-        source: sourceOf(item),
-        score,
-        tokens: 0,
-      }))
+      const reader = await readerOf(query)
+      const found = broker.find({ reader, text: query.text, limit: MOST_FOUND })
+      const standing = broker.find({ reader, kinds: ['procedure', 'anti_pattern', 'fact'], limit: MOST_FOUND })
+      const context = { text: query.text, now: now(), policy: broker.policy() }
+      return recall(
+        found,
+        standing.map(({ item }) => item),
+        context,
+      )
     },
     async noteRecall(task, { arm, items, agent }) {
       const [of] = await keysOf(task.project)
@@ -117,13 +117,8 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
   }
 }
 
-/** Where an item comes from, in words. */
-function sourceOf({ successes, failures, evidence, updated_at }: MemoryItem): string {
-  const day = new Date(updated_at).toISOString().slice(0, 10)
-  return `learned on ${day}, worked ${successes} of ${successes + failures} times, ${evidence[0] ?? 'no evidence'}`
-}
-
-const MOST_RECALLED = 11
+/** How many items recall chooses from. */
+const MOST_FOUND = 100
 
 /** The daemon itself looks something up by its id. */
 const AS_PERSON: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now: 0 }

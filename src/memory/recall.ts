@@ -1,0 +1,182 @@
+import { queryTokens, tokensOfNames } from '../base/tokens.ts'
+import type { ItemKind, MemoryItem, MemoryScope, RecalledItem } from '../domain/memory.ts'
+import { overlap, summarise } from './learn/importance.ts'
+import { knob, type PolicyValues } from './learn/policy.ts'
+import { type RankedItem, worthOf } from './rank-items.ts'
+
+/** Most of each class: items and tokens. Together eleven items and 1,200 tokens. */
+const CLASSES: Record<ItemKind, { items: number; tokens: number }> = {
+  procedure: { items: 3, tokens: 300 },
+  fact: { items: 3, tokens: 300 },
+  anti_pattern: { items: 2, tokens: 200 },
+  episode: { items: 3, tokens: 400 },
+}
+const SCOPES: Record<MemoryScope, number> = { session: 4, agent: 3, project: 8, global: 3 }
+/** Longer texts are cut: one item must not take the room of its class. */
+const LONGEST_TEXT = 560
+/** With more words in common, two items say the same. */
+const SAME_SHARE = 0.6
+/** How much an item loses for saying what a better one has said. */
+const DIVERSITY = 0.5
+
+export interface RecallContext {
+  /** What is about to be done, or asked. */
+  text: string
+  now: number
+  policy: PolicyValues
+  /** The git blob of a file of the project; undefined if there is none. */
+  blobOf?: ((path: string) => string | undefined) | undefined
+  /** What the project's own instructions say: they outrank memory. */
+  projectText?: string | undefined
+}
+
+/**
+ * What is shown of what was found: few, different from one another, each with its source; nothing if nothing fits. `standing` are lessons of the
+ * project that need not share a word with the text: that a command fails here matters to every task. Pure.
+ */
+export function recall(
+  found: readonly RankedItem[],
+  standing: readonly MemoryItem[],
+  context: RecallContext,
+): RecalledItem[] {
+  const { text, now, policy } = context
+  const query = new Set(queryTokens(text))
+  const fitting = found.filter(
+    ({ item }) => mayShow(item, context) && fitOf(query, item) >= knob(policy, 'recall.threshold'),
+  )
+  const ids = new Set(fitting.map(({ item }) => item.id))
+  const always = standing
+    .filter(item => isStanding(item) && mayShow(item, context) && !ids.has(item.id))
+    .map(item => ({ item, worth: worthOf(item, now, policy) }))
+    .filter(({ worth }) => worth >= LEAST_STANDING)
+    .map(({ item, worth }) => ({ item, score: STANDING_SCORE * worth }))
+  return fill(diversify([...fitting, ...always]), now)
+}
+
+/** How well something that shares no word with the task must have done to be shown all the same. */
+const LEAST_STANDING = 0.5
+const STANDING_SCORE = 0.5
+
+/** What an agent saw once is shown only where it fits. */
+function isStanding({ kind, type, authority, successes }: MemoryItem): boolean {
+  if (authority === 'agent' && successes < 2) return false
+  return kind === 'procedure' || kind === 'anti_pattern' || (kind === 'fact' && type === 'preference')
+}
+
+/** Whether an item may be shown at all. What comes from outside never is, and decisions about permissions are not the agent's to read. */
+function mayShow(item: MemoryItem, { blobOf, projectText }: RecallContext): boolean {
+  if (item.ended_at !== null || item.authority === 'external' || item.type === 'permission') return false
+  if (item.kind === 'procedure' && item.failures > item.successes) return false
+  if (blobOf && isStale(item, blobOf)) return false
+  return !(item.kind === 'fact' && projectText !== undefined && isSaidIn(projectText, item.subject ?? ''))
+}
+
+/** Whether a file that a fact speaks of is no longer what it was: the fact must be found true again. @public */
+export function isStale({ about }: Pick<MemoryItem, 'about'>, blobOf: (path: string) => string | undefined): boolean {
+  return about.some(({ path, blob }) => blobOf(path) !== blob)
+}
+
+/** Whether the project's own files speak of a subject: all its words are in one paragraph. */
+function isSaidIn(text: string, subject: string): boolean {
+  const words = queryTokens(subject)
+  if (words.length === 0) return false
+  return text.split(/\n\s*\n/).some(paragraph => {
+    const there = new Set(tokensOfNames(paragraph))
+    return words.every(word => there.has(word))
+  })
+}
+
+/** How well an item fits a question: the larger of the shares of their words that the other has, as far as there are several. */
+function fitOf(query: ReadonlySet<string>, { text, subject, trigger }: MemoryItem): number {
+  const words = new Set(queryTokens(`${text} ${subject ?? ''} ${trigger?.text ?? ''}`))
+  const common = query.intersection(words).size
+  if (common === 0 || query.size === 0) return 0
+  // One common word says little where both have many.
+  const isChance = common === 1 && Math.min(query.size, words.size) > 3
+  return Math.max(common / query.size, common / words.size) * (isChance ? 0.5 : 1)
+}
+
+/** Orders by score less what was said already (maximal marginal relevance); the same said twice is dropped. */
+function diversify(ranked: readonly RankedItem[]): RankedItem[] {
+  const left = ranked
+    .slice(0, MOST_COMPARED)
+    .map(each => ({ ...each, words: new Set(tokensOfNames(each.item.text)), said: 0 }))
+  const chosen: RankedItem[] = []
+  while (left.length > 0 && chosen.length < MOST_CHOSEN) {
+    const value = (each: { score: number; said: number }) => each.score * (1 - DIVERSITY * each.said)
+    const best = left.reduce((a, b) => (value(b) > value(a) ? b : a))
+    chosen.push({ item: best.item, score: best.score })
+    for (const each of left) each.said = Math.max(each.said, overlap(best.words, each.words))
+    for (let at = left.length - 1; at >= 0; at -= 1) {
+      const each = left[at]
+      if (each === best || (each && each.said >= SAME_SHARE)) left.splice(at, 1)
+    }
+  }
+  return chosen
+}
+
+const MOST_COMPARED = 60
+const MOST_CHOSEN = 40
+
+function fill(ranked: readonly RankedItem[], now: number): RecalledItem[] {
+  const classes = new Map(Object.entries(CLASSES).map(([kind, room]) => [kind, { ...room }]))
+  const scopes = new Map(Object.entries(SCOPES))
+  return ranked.flatMap(({ item, score }) => {
+    const shown = describe(item, score, now)
+    const room = classes.get(item.kind)
+    const places = scopes.get(item.scope) ?? 0
+    if (!room || room.items === 0 || room.tokens < shown.tokens || places === 0) return []
+    room.items -= 1
+    room.tokens -= shown.tokens
+    scopes.set(item.scope, places - 1)
+    return [shown]
+  })
+}
+
+/** An item as it is shown. What is cold is shown by its summary. */
+function describe(item: MemoryItem, score: number, now: number): RecalledItem {
+  const whole = item.tier === 'cold' ? summarise([item]) || item.text : item.text
+  const text = whole.length > LONGEST_TEXT ? `${whole.slice(0, LONGEST_TEXT - 1).toWellFormed()}…` : whole
+  const source = sourceOf(item, now)
+  return { id: item.id, kind: item.kind, text, source, score, tokens: countTokens(`${text} ${source}`) }
+}
+
+/** About four characters are a token. */
+function countTokens(text: string): number {
+  return Math.ceil(text.length / 4)
+}
+
+/** Where an item comes from, in words: `learned in t-3fa91c on 2026-11-17, worked 4 of 5 times`. */
+function sourceOf(item: MemoryItem, now: number): string {
+  const { authority, task, session, updated_at, successes, failures, kind, scope } = item
+  const day = new Date(updated_at).toISOString().slice(0, 10)
+  const where = task ?? session
+  const first = authority === 'person' ? 'said by a person' : kind === 'episode' ? 'happened' : 'learned'
+  const tries = successes + failures
+  const worked = kind === 'procedure' && tries > 0 ? `worked ${successes} of ${tries} times` : undefined
+  const failed = kind === 'anti_pattern' && successes > 1 ? `seen ${successes} times` : undefined
+  const old = now - updated_at > OLD_MS && kind !== 'episode' ? 'not checked for long' : undefined
+  const parts = [
+    `${first}${where === null ? '' : ` in ${where}`} on ${day}`,
+    worked,
+    failed,
+    scope === 'global' ? 'in several projects' : undefined,
+    old,
+  ]
+  return parts.filter(part => part !== undefined).join(', ')
+}
+
+const OLD_MS = 120 * 86_400_000
+
+/** The ten most recent episodes, and the three most similar ones that are not among them, for whoever decides something. */
+export function episodesFor(
+  found: readonly RankedItem[],
+  recent: readonly MemoryItem[],
+): { recent: MemoryItem[]; similar: MemoryItem[] } {
+  const isEpisode = (item: MemoryItem) =>
+    item.kind === 'episode' && item.authority !== 'external' && item.ended_at === null
+  const newest = recent.filter(isEpisode).toSorted((a, b) => b.updated_at - a.updated_at)
+  const shown = newest.slice(0, 10)
+  const similar = found.filter(({ item }) => isEpisode(item) && !shown.some(({ id }) => id === item.id))
+  return { recent: shown, similar: similar.slice(0, 3).map(({ item }) => item) }
+}
