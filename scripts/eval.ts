@@ -81,7 +81,7 @@ async function evaluate(queries: readonly HistoryQuery[]): Promise<{ asked: numb
     const add = (variant: string, found: string[]) => addScore(scores, variant, found, relevant)
     add(BASELINE, baseline.search(subject))
     for (const [variant, without] of Object.entries(VARIANTS))
-      add(variant, top(rankFiles(index, subject, { ...WEIGHTS, ...without })))
+      add(variant, top(rankFiles(index, subject, { weights: { ...WEIGHTS, ...without } })))
     const flat = new Map(tree.entries.map(({ path }) => [flatten(path), path]))
     add(
       UNSPLIT,

@@ -1,17 +1,18 @@
 /**
- * The tokens of a word, computed once for each word of the source: code repeats its words. A compound (parseHttpReply2)
- * gives the whole word without its separators, so that parse_http_reply_2 is the same, and its parts; every part is reduced to its stem.
+ * The tokens of a word. A compound (parseHttpReply2) gives the whole word without its separators, so that parse_http_reply_2 is the
+ * same, and its parts; every part is reduced to its stem.
  */
-const cache = new Map<string, WordTokens>()
-
 interface WordTokens {
   /** The name of several parts as one token. */
   whole?: string
   parts: readonly string[]
 }
 
-/** More different words are not remembered: the cache must not grow with the number of projects. */
-const MOST_CACHED = 20_000
+/** Words whose tokens are known. Code repeats its words: whoever reads many texts passes the same map for all of them. */
+export type KnownWords = Map<string, WordTokens>
+
+/** More different words are not remembered: the map must not grow with the number of projects. */
+const MOST_KNOWN = 20_000
 /** A longer word is encoded data, or a line of signs. */
 const LONGEST_WORD = 64
 
@@ -23,10 +24,14 @@ const PARTS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g
  * Calls `take` with every token of a text, in order, or `takeWhole` with those that are whole names of several parts. The same function reads the source and
  * the queries.
  */
-export function eachToken(text: string, take: (token: string) => void, takeWhole = take): void {
+export function eachToken(
+  text: string,
+  take: (token: string) => void,
+  { takeWhole = take, known = new Map() }: { takeWhole?: (token: string) => void; known?: KnownWords } = {},
+): void {
   WORDS.lastIndex = 0
   for (let match = WORDS.exec(text); match !== null; match = WORDS.exec(text)) {
-    const { whole, parts } = tokensOf(match[0])
+    const { whole, parts } = tokensOf(match[0], known)
     if (whole !== undefined) takeWhole(whole)
     for (const token of parts) take(token)
   }
@@ -75,13 +80,13 @@ export function queryTokens(query: string): string[] {
   return tokens.size > 0 ? [...tokens] : [...new Set(tokensOfNames(query))]
 }
 
-function tokensOf(word: string): WordTokens {
-  const known = cache.get(word)
-  if (known) return known
+function tokensOf(word: string, known: KnownWords): WordTokens {
+  const before = known.get(word)
+  if (before) return before
   const tokens = /^[\0-\x7f]+$/.test(word) ? splitAscii(word) : { parts: splitOther(word) }
-  if (cache.size >= MOST_CACHED) cache.clear()
+  if (known.size >= MOST_KNOWN) known.clear()
   // A substring keeps the whole text that it was cut from in memory.
-  cache.set(Buffer.from(word).toString(), tokens)
+  known.set(Buffer.from(word).toString(), tokens)
   return tokens
 }
 

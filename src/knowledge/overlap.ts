@@ -3,6 +3,7 @@ import { queryTokens } from '../base/tokens.ts'
 import { changedWith } from './graph/graph-tables.ts'
 import type { IndexFile } from './index/index-file.ts'
 import { rankFiles } from './index/rank.ts'
+import { NOTES_FOLDER } from './read-notes.ts'
 
 /** A task as far as it says where it will work. */
 export interface DescribedTask {
@@ -72,7 +73,8 @@ const FOLDER_WORD = 3
 
 function outlineTask(index: IndexFile, { text, paths }: Omit<DescribedTask, 'id'>): TaskOutline {
   const words = text.slice(0, TEXT_CHARS)
-  const ranked = rankFiles(index, words)
+  // Notes say much about a task, and are not what it changes.
+  const ranked = rankFiles(index, words).filter(({ path }) => !path.startsWith(`${NOTES_FOLDER}/`))
   const most = Math.min(MOST_FILES, Math.ceil(countFiles(index) * MOST_SHARE))
   const background = ranked[most]?.score ?? 0
   const files = new Map(ranked.slice(0, most).map(({ path, score }) => [path, score - background]))

@@ -25,8 +25,16 @@ export interface FoundCall {
 const FOLDER_IS_PACKAGE = new Set(['go', 'java', 'kotlin', 'csharp', 'swift', 'c', 'cpp'])
 /** A method can be called by files that do not import its class. Of the files that contain its name, so many are looked at. */
 const MOST_MENTIONS = 60
-/** A name with more definitions says nothing about which one is called. */
-const MOST_MEANINGS = 2
+/** Methods that the standard objects of languages have: a call of such a name says nothing about a class of the project. */
+const GENERIC_METHODS = new Set(
+  `add all any append apply bind call catch clear clone close collect concat contains copy count decode delete emit encode end endsWith endswith entries
+   equals every exec expect extend fill filter finally find findIndex first flat flatMap flush forEach format get hashCode has includes index indexOf
+   insert into isEmpty is_empty items iter join keys last len length lower map match max min next off on once open pop push put read reduce reject remove
+   replace resolve return reverse run search send set shift size slice some sort splice split start startsWith startswith stop strip sum test then throw
+   toJSON toString to_string trim unshift unwrap update upper values valueOf wait write Close Error Read String Write`.split(
+    /\s+/,
+  ),
+)
 
 /** The steps from one file or definition to the next. Everything is read from the index and kept until the question is answered. */
 export class CodeGraph {
@@ -80,7 +88,7 @@ export class CodeGraph {
   importers(path: string): string[] {
     return possibleImporters(this.#index, path)
       .map(file => file.path)
-      .filter(other => this.imports(other).some(({ paths }) => paths.includes(path)))
+      .filter(other => this.#imports(other, path))
   }
 
   /** What a definition calls, as far as it is known which definition that is. */
@@ -99,6 +107,8 @@ export class CodeGraph {
   /** Where a definition is called. */
   callers({ path, definition }: DefinedIn): FoundCall[] {
     const { name, kind, container } = definition
+    if (isGeneric(definition)) return []
+    const meanings = this.find(name).filter(each => each.path !== path)
     const importers = this.importers(path).filter(other =>
       this.imports(other).some(
         ({ paths, names }) =>
@@ -110,21 +120,28 @@ export class CodeGraph {
             !usesNames(this.parsed(other))),
       ),
     )
-    const mentioning = kind === 'method' && this.find(name).length <= MOST_MEANINGS ? this.#mentioning(name) : []
+    const mentioning = kind === 'method' && meanings.length === 0 ? this.#mentioning(name) : []
     const candidates = new Set([path, ...importers, ...this.#neighbours(path), ...mentioning])
-    return [...candidates].flatMap(other =>
-      (this.parsed(other)?.calls ?? [])
-        .filter(
-          call =>
-            call.name === name && (other === path || kind === 'method' || this.#defined(other, name).length === 0),
-        )
-        .map(call => ({
-          name,
-          path: other,
-          line: call.line,
-          ...(call.inside !== undefined && { inside: call.inside }),
-        })),
-    )
+    // A file that uses another class with such a method, too, may mean either.
+    const isUnsure = (other: string) =>
+      other !== path &&
+      kind === 'method' &&
+      meanings.some(each => each.path === other || this.#imports(other, each.path))
+    return [...candidates]
+      .filter(other => !isUnsure(other))
+      .flatMap(other =>
+        (this.parsed(other)?.calls ?? [])
+          .filter(
+            call =>
+              call.name === name && (other === path || kind === 'method' || this.#defined(other, name).length === 0),
+          )
+          .map(call => ({
+            name,
+            path: other,
+            line: call.line,
+            ...(call.inside !== undefined && { inside: call.inside }),
+          })),
+      )
   }
 
   bases({ path, definition }: DefinedIn): DefinedIn[] {
@@ -142,8 +159,16 @@ export class CodeGraph {
     )
   }
 
-  /** What a name means in a file: its own definition, an imported one, or the only one that there is. */
+  #imports(path: string, other: string): boolean {
+    return this.imports(path).some(({ paths }) => paths.includes(other))
+  }
+
+  /** What a name means in a file: its own definition, an imported one, or the only method that there is. */
   #meaningOf(name: string, path: string): DefinedIn[] {
+    return this.#nearestMeaning(name, path).filter(({ definition }) => !isGeneric(definition))
+  }
+
+  #nearestMeaning(name: string, path: string): DefinedIn[] {
     const own = this.#defined(path, name)
     if (own.length > 0) return own.slice(0, 1)
     const imported = this.imports(path).flatMap(({ paths, names }) =>
@@ -154,8 +179,8 @@ export class CodeGraph {
     if (imported.length > 0) return unique(imported).slice(0, 1)
     const beside = this.#neighbours(path).flatMap(other => this.#defined(other, name))
     if (beside.length > 0) return beside.slice(0, 1)
-    const anywhere = this.find(name).filter(({ definition }) => definition.kind === 'method')
-    return anywhere.length <= MOST_MEANINGS ? anywhere : []
+    const anywhere = this.find(name)
+    return anywhere.length === 1 && anywhere[0]?.definition.kind === 'method' ? anywhere : []
   }
 
   #defined(path: string, name: string): DefinedIn[] {
@@ -176,6 +201,11 @@ export class CodeGraph {
     const ids = filesThatMention(this.#index, name, MOST_MENTIONS)
     return [...this.#files].filter(([, id]) => ids.has(id)).map(([path]) => path)
   }
+}
+
+/** Who calls it cannot be told, because what the call is made on is not known. */
+function isGeneric({ kind, name }: CodeDefinition): boolean {
+  return kind === 'method' && GENERIC_METHODS.has(name)
 }
 
 /** Whether imports of the language name what they take. */

@@ -1,7 +1,8 @@
+import type { KnownWords } from '../../base/tokens.ts'
 import { DerivedFile } from '../../store/derived-file.ts'
 
 /** Rises with every change of the tables or of what is written to them. An older index is made anew: everything in it can be. */
-export const INDEX_SCHEMA = 2
+export const INDEX_SCHEMA = 3
 
 /** "pcci": the file is an index of ours. */
 const APPLICATION_ID = 0x70636369
@@ -42,6 +43,8 @@ const TABLES = [
 /** The SQLite file of one index. */
 export class IndexFile extends DerivedFile {
   readonly #extensions = new Set<string>()
+  /** The tokens of the words that were written to it lately. */
+  readonly knownWords: KnownWords = new Map()
 
   constructor(wanted: string) {
     super(wanted, { schema: INDEX_SCHEMA, application: APPLICATION_ID, tables: TABLES })
@@ -61,7 +64,7 @@ export class IndexFile extends DerivedFile {
 
   /** Makes the tables of words, and the file, as small as they can be. Takes a second for 50 MB of source. */
   mergeWords(): void {
-    for (const table of ['body', 'chunk', 'path', 'definition'])
+    for (const table of ['body', 'chunk', 'path', 'definition', 'imports'])
       this.run(`insert into ${table} (${table}) values ('optimize')`)
     this.database.exec('vacuum')
     this.database.exec('pragma wal_checkpoint(truncate)')

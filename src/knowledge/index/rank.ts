@@ -1,6 +1,6 @@
 import { namesIn, queryTokens, wholeOf } from '../../base/tokens.ts'
 import type { IndexFile } from './index-file.ts'
-import { type ScoredRow, scoreRows } from './score.ts'
+import { openRows, type ReadRows, type ScoredRow, scoreRows } from './score.ts'
 
 /**
  * How much each kind of evidence counts. Every table has its own BM25, and the scores are added: columns of one table share one
@@ -46,30 +46,61 @@ export interface RankedFile {
 /** More tokens are a text, not a question: the rarest say what it is about. */
 const MOST_TOKENS = 32
 
-/** The files that match a query, the best first. Pure but for reading the index. */
-export function rankFiles(index: IndexFile, query: string, weights: Weights = WEIGHTS): RankedFile[] {
+/** The files that match a query, the best first; only those of `within`, if it is given. Pure but for reading the index. */
+export function rankFiles(
+  index: IndexFile,
+  query: string,
+  { weights = WEIGHTS, within }: { weights?: Weights | undefined; within?: WantedFiles | undefined } = {},
+): RankedFile[] {
   const tokens = chooseTokens(index, query)
   if (tokens.length === 0) return []
+  const read = openRows(index)
+  const files = { read, isWanted: within && ((id: number) => within.files.has(id)) }
   const scores = new Map<number, number>()
   const add = (id: number, score: number) => scores.set(id, (scores.get(id) ?? 0) + score)
-  const telling = withoutCommon(index, tokens)
+  const telling = withoutCommon(index, tokens, read)
   for (const table of ['body', 'path', 'definition'] as const) {
+    if (weights[table] === 0) continue
     const wanted = table === 'body' ? telling : tokens
-    if (weights[table] > 0) for (const { id, score } of scoreRows(index, table, wanted)) add(id, weights[table] * score)
+    for (const { id, score } of scoreRows(index, table, wanted, files)) add(id, weights[table] * score)
   }
-  const chunks = scoreChunks(index, telling)
+  const chunks = scoreChunks(index, telling, { read, isWanted: within?.hasChunk })
   for (const [id, [best]] of chunks) add(id, weights.chunk * (best?.score ?? 0))
-  if (weights.history > 0) for (const { id, score } of scoreHistory(index, tokens)) add(id, weights.history * score)
+  if (weights.history > 0) {
+    for (const { id, score } of scoreHistory(index, tokens))
+      if (files.isWanted?.(id) !== false) add(id, weights.history * score)
+  }
   if (weights.exact > 0) {
     const exact = namesIn(query).map(name => `=${name}`)
-    for (const { id, score } of scoreRows(index, 'definition', exact)) add(id, weights.exact * score)
+    for (const { id, score } of scoreRows(index, 'definition', exact, files)) add(id, weights.exact * score)
   }
   return finish(index, { scores, chunks, query, weights })
 }
 
+/** The files that a search is limited to. */
+export interface WantedFiles {
+  files: ReadonlySet<number>
+  hasChunk(chunk: number): boolean
+}
+
+/** Chooses files by their paths: before anything is ranked, so that what many other files match is found, too. */
+export function filesWithin(index: IndexFile, isWanted: (path: string) => boolean): WantedFiles {
+  const files = new Set<number>()
+  const chunks = new Set<number>()
+  const rows = index.rows<{ id: number; path: string; first: number; count: number }>(
+    'select id, path, first_chunk as first, chunks as count from files',
+  )
+  for (const { id, path, first, count } of rows) {
+    if (!isWanted(path)) continue
+    files.add(id)
+    for (let number = 0; number < count; number += 1) chunks.add(first + number)
+  }
+  return { files, hasChunk: chunk => chunks.has(chunk) }
+}
+
 /** The files that define a name, all forms of writing it alike. */
 export function filesThatDefine(index: IndexFile, name: string): Set<number> {
-  return new Set(scoreRows(index, 'definition', [`=${wholeOf(name)}`]).map(({ id }) => id))
+  return new Set(openRows(index)('definition', `=${wholeOf(name)}`))
 }
 
 function chooseTokens(index: IndexFile, query: string): string[] {
@@ -91,13 +122,10 @@ const COMMON_SHARE = 0.75
 const SMALL_FILES = 200
 
 /** The tokens that are worth looking up in texts: all, if all are common. */
-function withoutCommon(index: IndexFile, tokens: string[]): string[] {
+function withoutCommon(index: IndexFile, tokens: string[], read: ReadRows): string[] {
   const files = index.row<{ files: number }>('select count(*) as files from files')?.files ?? 0
   if (files < SMALL_FILES) return tokens
-  const telling = tokens.filter(token => {
-    const row = index.row<{ files: number }>('select count(*) as files from body where body match ?', `"${token}"`)
-    return (row?.files ?? 0) <= files * COMMON_SHARE
-  })
+  const telling = tokens.filter(token => read('body', token).length <= files * COMMON_SHARE)
   return telling.length > 0 ? telling : tokens
 }
 
@@ -105,8 +133,12 @@ function withoutCommon(index: IndexFile, tokens: string[]): string[] {
 const LONGEST_QUERY = 20_000
 
 /** The matching chunks of each file, the best first. */
-function scoreChunks(index: IndexFile, tokens: readonly string[]): Map<number, RankedFile['chunks']> {
-  const scores = new Map(scoreRows(index, 'chunk', tokens).map(({ id, score }) => [id, score]))
+function scoreChunks(
+  index: IndexFile,
+  tokens: readonly string[],
+  options: Parameters<typeof scoreRows>[3],
+): Map<number, RankedFile['chunks']> {
+  const scores = new Map(scoreRows(index, 'chunk', tokens, options).map(({ id, score }) => [id, score]))
   const rows = index.rows<{ chunk: number; file: number; first: number }>(
     `select found.value as chunk, files.id as file, first_chunk as first from json_each(?) found
      join files on files.first_chunk = (select max(first_chunk) from files where first_chunk <= found.value)`,

@@ -3,7 +3,7 @@ import type { CodeChunk, CodeDefinition, ParsedFile } from '../../base/syntax/pa
 import { wholeOf } from '../../base/tokens.ts'
 import { decodeText } from './admission.ts'
 import type { IndexFile } from './index-file.ts'
-import { filesThatDefine, type RankedFile, rankFiles, type Weights } from './rank.ts'
+import { filesThatDefine, filesWithin, type RankedFile, rankFiles, type Weights } from './rank.ts'
 import { readPlainFile } from './source-tree.ts'
 import { fuseRanks, type NearFile } from './vectors.ts'
 import { readParsed } from './write-files.ts'
@@ -51,9 +51,10 @@ export function searchIndex(
   const isWanted = pathFilter(options.path)
   const read = readerOf(root)
   if (options.symbol) return findSymbol(index, query, isWanted, read).slice(0, top)
-  const ranked = rankFiles(index, query, options.weights)
-  const files = (options.nearest ? joinNearest(index, ranked, options.nearest) : ranked).filter(({ path }) =>
-    isWanted(path),
+  const within = isWanted && filesWithin(index, isWanted)
+  const ranked = rankFiles(index, query, { weights: options.weights, within })
+  const files = (options.nearest ? joinNearest(index, ranked, options.nearest) : ranked).filter(
+    ({ id }) => !within || within.files.has(id),
   )
   const first = files.slice(0, top).map(file => ({ file, at: 0 }))
   const more = files
@@ -85,8 +86,8 @@ function joinNearest(index: IndexFile, ranked: readonly RankedFile[], nearest: r
     })
 }
 
-function pathFilter(path: string | undefined): (path: string) => boolean {
-  if (path === undefined || path === '' || path === '.') return () => true
+function pathFilter(path: string | undefined): ((path: string) => boolean) | undefined {
+  if (path === undefined || path === '' || path === '.') return undefined
   if (path.includes('*')) return each => matchesGlob(each, path)
   const folder = path.replace(/^\.\//, '').replace(/\/+$/, '')
   return each => each === folder || each.startsWith(`${folder}/`)
@@ -134,14 +135,14 @@ function definitionOf({ definitions }: ParsedFile, { definition }: CodeChunk): {
 function findSymbol(
   index: IndexFile,
   query: string,
-  isWanted: (path: string) => boolean,
+  isWanted: ((path: string) => boolean) | undefined,
   read: ReadLines,
 ): SearchResult[] {
   const [container, name] = /[.:#]/.test(query) ? splitName(query) : [undefined, query.trim()]
   const found: { path: string; language: string; definition: CodeDefinition }[] = []
   for (const id of filesThatDefine(index, name)) {
     const path = index.row<{ path: string }>('select path from files where id = ?', id)?.path
-    const parsed = path !== undefined && isWanted(path) ? readParsed(index, id) : undefined
+    const parsed = path !== undefined && isWanted?.(path) !== false ? readParsed(index, id) : undefined
     for (const definition of parsed?.definitions ?? [])
       if (path !== undefined && wholeOf(definition.name) === wholeOf(name))
         found.push({ path, language: parsed?.language ?? '', definition })

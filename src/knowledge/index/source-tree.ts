@@ -133,7 +133,8 @@ async function walk(root: string, signal?: AbortSignal): Promise<SourceEntry[]> 
   return entries
 }
 
-function listFolder(folder: string) {
+/** What is in a folder; nothing if it cannot be read. */
+export function listFolder(folder: string) {
   try {
     return readdirSync(folder, { withFileTypes: true })
   } catch {

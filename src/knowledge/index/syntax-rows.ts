@@ -25,9 +25,15 @@ type Row = [
 /** Of a longer signature only the beginning is shown. */
 const LONGEST_SIGNATURE = 100
 
-/** Texts that most files contain: a small text becomes much shorter if it can refer to them. */
+/** Texts that files of several languages contain, the most usual last: a small text becomes shorter if it can refer to them. */
 const DICTIONARY = Buffer.from(
-  '"private","protected","public","static","struct","module","interface","type","variable","class","method","function","import ' +
+  '"std::collections::HashMap","fmt.Errorf","errors","strings","context","println","unwrap","to_string","clone","into","java.util.List","System",' +
+    '"typing","dataclass","__init__","isinstance","append","range","print","len","str","super","self","react","useState","useEffect","vitest","expect",' +
+    '"describe","it","beforeEach","node:path","node:fs","node:assert/strict","node:test","assert","equal","deepEqual","ok","test","console","log","error",' +
+    '"JSON","stringify","parse","toString","replace","startsWith","endsWith","includes","indexOf","split","trim","slice","concat","reduce","forEach",' +
+    '"sort","find","some","every","entries","keys","values","delete","has","get","set","add","push","join","filter","map","then","catch","resolve",' +
+    '"String","Number","Boolean","Array","Object","Date","Error","Promise","Map","Set","constructor","options","./index",".js",".ts","../../","../","./",' +
+    '"private","protected","public","static","struct","module","interface","type","variable","class","method","function","import ' +
     '","const ","export const ","export interface ","export type ","export class ","async ","function ","export function ","export async ' +
     'function ","def ","self","func ","fn ","pub fn ","string","number","boolean","Promise<void>","Promise<","): string","): void","',
 )
@@ -89,11 +95,15 @@ export function unpackSyntax(packed: Uint8Array): ParsedFile {
   }
 }
 
-/** Consecutive calls inside of the same definition. */
+/** Consecutive calls inside of the same definition. Of several calls of one name there, the first says where. */
 function groupCalls(calls: ParsedFile['calls']): Row[3] {
   const called = distances()
   const groups: Row[3] = []
+  const seen = new Set<string>()
   for (const { name, line, inside = 0 } of calls) {
+    const key = `${inside} ${name}`
+    if (seen.has(key)) continue
+    seen.add(key)
     const last = groups.at(-1)
     if (last?.[0] === inside) last.push(name, called.next(line))
     else groups.push([inside, name, called.next(line)])

@@ -1,5 +1,5 @@
 import type { ParsedFile } from '../../base/syntax/parsed-file.ts'
-import { eachToken, tokensOfNames, wholeOf } from '../../base/tokens.ts'
+import { eachToken, type KnownWords, tokensOfNames, wholeOf } from '../../base/tokens.ts'
 import { putImports } from '../graph/graph-tables.ts'
 import { nameId } from './history.ts'
 import type { IndexFile } from './index-file.ts'
@@ -35,7 +35,7 @@ export function putFile(index: IndexFile, { path, key, generated, text, parsed, 
 function putText(index: IndexFile, id: number, text: string, parsed: ParsedFile): { first: number; count: number } {
   index.run('insert into syntax (id, packed) values (?, ?)', id, packSyntax(parsed))
   putImports(index, id, parsed)
-  const definitions = wordsOfDefinitions(parsed)
+  const definitions = wordsOfDefinitions(parsed, index.knownWords)
   if (definitions !== '') index.run('insert into definition (rowid, words) values (?, ?)', id, definitions)
   const last = index.row<{ next: number }>(
     'select first_chunk + chunks as next from files order by first_chunk desc limit 1',
@@ -43,6 +43,7 @@ function putText(index: IndexFile, id: number, text: string, parsed: ParsedFile)
   const first = Math.max(1, last?.next ?? 1)
   const lines = text.split('\n')
   const body = new Map<string, number>()
+  const known = index.knownWords
   for (const [number, { startLine, endLine, header }] of parsed.chunks.entries()) {
     const words = new Set<string>()
     const addWhole = (token: string) => words.add(token)
@@ -50,8 +51,8 @@ function putText(index: IndexFile, id: number, text: string, parsed: ParsedFile)
       words.add(token)
       body.set(token, (body.get(token) ?? 0) + 1)
     }
-    eachToken(lines.slice(startLine - 1, endLine).join('\n'), add, addWhole)
-    eachToken(header, addWhole)
+    eachToken(lines.slice(startLine - 1, endLine).join('\n'), add, { takeWhole: addWhole, known })
+    eachToken(header, addWhole, { known })
     index.run('insert into chunk (rowid, words) values (?, ?)', first + number, [...words].join(' '))
   }
   index.run('insert into body (rowid, words) values (?, ?)', id, bagOf(body))
@@ -93,10 +94,10 @@ function bagOf(counts: Map<string, number>): string {
 }
 
 /** The parts of all names that a file defines, and the names themselves behind a `=`. */
-function wordsOfDefinitions({ definitions }: ParsedFile): string {
+function wordsOfDefinitions({ definitions }: ParsedFile, known: KnownWords): string {
   const counts = new Map<string, number>()
   const count = (token: string) => counts.set(token, (counts.get(token) ?? 0) + 1)
-  for (const { name } of definitions) eachToken(name, count, () => undefined)
+  for (const { name } of definitions) eachToken(name, count, { takeWhole: () => undefined, known })
   const names = new Set(definitions.map(({ name }) => `=${wholeOf(name)}`))
   return [bagOf(counts), ...names].join(' ').trim()
 }

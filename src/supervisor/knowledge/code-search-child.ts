@@ -1,4 +1,4 @@
-import { realpath, stat } from 'node:fs/promises'
+import { realpath } from 'node:fs/promises'
 import { setPriority } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,7 +12,6 @@ import type { IndexFile } from '../../knowledge/index/index-file.ts'
 import type { UpdateProgress } from '../../knowledge/index/update.ts'
 import { readParsed } from '../../knowledge/index/write-files.ts'
 import { OverlapPredictor } from '../../knowledge/overlap.ts'
-import { NOTES_FOLDER } from '../../knowledge/read-notes.ts'
 import { findSecretPart } from '../../policy/paths/secret-files.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder, mainCheckouts } from '../../workspace/git/git-folder.ts'
@@ -43,8 +42,6 @@ interface OpenProject {
   isInGit: boolean
   /** Opened on use. */
   readonly index: CodeIndex
-  /** The time of the folder with the notes, when it was last looked at. */
-  notesAt?: number
   progress: UpdateProgress | undefined
   predictor: OverlapPredictor
   embedding: ProjectEmbedding
@@ -102,7 +99,6 @@ async function serve(call: IndexCall, signal: AbortSignal): Promise<unknown> {
     case 'search':
       // The first search of a project shows how far its index is.
       if (project.index.stamp().commit === undefined) void whileBusy(() => update({}, project).catch(() => undefined))
-      await readNewNotes(project, call.freshMs ?? FRESH_MS)
       return search(call, project, signal)
     case 'related':
       return ask(project.index, file => withoutSecrets(related(file, call.entity, call.depth), hideInRelated), signal)
@@ -117,14 +113,6 @@ async function serve(call: IndexCall, signal: AbortSignal): Promise<unknown> {
 async function compareTasks({ task, others }: ComparedTasks, { index, predictor }: OpenProject, signal: AbortSignal) {
   if (index.stamp().commit === undefined) return []
   return (await index.ask(file => predictor.predict(file, task, others), { freshMs: 0, signal })).answer
-}
-
-/** A look at the files that the index has does not see the first file of a folder, and that is what a note often is. */
-async function readNewNotes(project: OpenProject, freshMs: number): Promise<void> {
-  const at = (await stat(join(project.root, NOTES_FOLDER)).catch(() => undefined))?.mtimeMs ?? 0
-  const isNew = project.notesAt !== undefined && project.notesAt !== at
-  project.notesAt = at
-  if (isNew) await Promise.race([project.index.update().catch(() => undefined), sleep(freshMs)])
 }
 
 async function update(call: UpdateOptions, project: OpenProject, signal?: AbortSignal) {

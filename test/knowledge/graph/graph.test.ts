@@ -74,6 +74,31 @@ test('the graph knows imports, callers, bases and files that are changed togethe
   assert.deepEqual(later?.importedBy, [], 'an import that is gone is forgotten')
 })
 
+test('a call of a method is linked only where its name says which one is meant', async t => {
+  const { index } = indexedProject(
+    t,
+    {
+      'src/box.ts': 'export class Box {\n  find(): void {}\n  unpack(): void {}\n  seal(): void {}\n}\n',
+      'src/jar.ts': 'export class Jar {\n  seal(): void {}\n}\n',
+      'src/both.ts':
+        "import { Box } from './box.ts'\nimport { Jar } from './jar.ts'\nexport const both = x => x.seal()\n",
+      'src/one.ts': "import { Box } from './box.ts'\nexport const one = x => { x.seal(); [].find(); x.unpack() }\n",
+      'src/none.ts': 'export const none = list => { list.find(); list.unpack() }\n',
+    },
+    parse,
+  )
+  const callersOf = async (name: string) => {
+    const { answer } = await index.ask(file => related(file, name, 1), PATIENT)
+    return answer?.edges.filter(({ kind }) => kind === 'calls').map(({ from }) => from)
+  }
+  assert.deepEqual(await callersOf('Box.find'), [], 'every array has it')
+  assert.deepEqual(await callersOf('Box.seal'), ['src/one.ts#one'], 'the other file may mean either class')
+  assert.deepEqual(await callersOf('Box.unpack'), ['src/one.ts#one', 'src/none.ts#none'], 'nothing else is called so')
+  const { answer } = await index.ask(file => related(file, 'one', 1), PATIENT)
+  const called = answer?.edges.filter(({ kind }) => kind === 'calls').map(({ to }) => to)
+  assert.deepEqual(called, ['src/box.ts#Box.unpack'])
+})
+
 /** The file that imports, what it imports, and what that is. */
 const IMPORTS: [from: string, language: string, imported: string, names: string[], expected: string[]][] = [
   ['src/a/b.ts', 'TypeScript', '../base/files.js', [], ['src/base/files.ts']],

@@ -68,6 +68,19 @@ test('a path limits the search to a folder or a pattern', async t => {
   assert.deepEqual([inFolder.results.length, byPattern.results.length], [1, 2])
 })
 
+test('a path is found though hundreds of files elsewhere match better', async t => {
+  const many = Array.from({ length: 260 }, (_, n) => [`lib/cart${n}.ts`, 'export const cart = "cart of carts"\n'])
+  const { index } = indexedProject(t, {
+    ...Object.fromEntries(many),
+    'web/page.ts': '// one cart\n'.padEnd(4000, 'x y z\n'),
+  })
+  const { results } = await index.search('cart', { path: 'web', freshMs: 60_000 })
+  assert.deepEqual(
+    results.map(({ file_path }) => file_path),
+    ['web/page.ts'],
+  )
+})
+
 test('a search does not wait longer than it is allowed to, and says that its answer is old', async t => {
   const { root, index } = indexedProject(t, FILES)
   await index.update()

@@ -14,6 +14,8 @@ export function open(): Store { return new Store() }
   const parsed = parseSource('src/store.ts', text)
   assert.ok(parsed.definitions.length >= 3 && parsed.calls.length > 0)
   assert.deepEqual(unpackSyntax(packSyntax(parsed)), parsed)
+  const twice = [1, 2].map(line => ({ name: 'a', line, inside: 'open' }))
+  assert.deepEqual(unpackSyntax(packSyntax({ ...parsed, calls: twice })).calls, twice.slice(0, 1))
   const empty: ParsedFile = { language: 'text', definitions: [], imports: [], calls: [], inherits: [], chunks: [] }
   assert.deepEqual(unpackSyntax(packSyntax(empty)), empty)
 })
