@@ -1,12 +1,22 @@
+import { languageOf as grammarOf } from '../../../base/syntax/languages.ts'
+
 /** Languages whose tests are read one by one. */
-export type Language = 'javascript' | 'python' | 'go' | 'rust'
+export type Language = (typeof TESTED)[number]
+
+const TESTED = ['javascript', 'python', 'go', 'rust', 'java', 'kotlin', 'csharp', 'ruby', 'php', 'swift', 'c'] as const
+/** Grammars of one language under another name. */
+const SAME: Record<string, Language> = {
+  TypeScript: 'javascript',
+  Tsx: 'javascript',
+  JavaScript: 'javascript',
+  cpp: 'c',
+}
 
 /** The language of a file, by its name. */
 export function languageOf(path: string): Language | undefined {
-  if (/\.([cm]?[jt]sx?|vue|svelte)$/i.test(path)) return 'javascript'
-  if (/\.pyi?$/i.test(path)) return 'python'
-  if (/\.go$/i.test(path)) return 'go'
-  return /\.rs$/i.test(path) ? 'rust' : undefined
+  if (/\.(vue|svelte)$/i.test(path)) return 'javascript'
+  const name = grammarOf(path.toLowerCase())?.name ?? ''
+  return SAME[name] ?? TESTED.find(each => each === name)
 }
 
 /** Whether a runner treats the file as a test file. In Rust every file may contain tests, which only its text shows. */
@@ -23,9 +33,13 @@ export function isTestFile(path: string, text = ''): boolean {
     case 'rust':
       return /(^|\/)tests\//.test(path) || /#\s*\[\s*(cfg\s*\(\s*test|test\b|[\w:]+::test\b|rstest)/.test(text)
     default:
-      return false
+      return OTHER_TESTS.test(name)
   }
 }
+
+/** File names that runners of other languages look for. */
+const OTHER_TESTS =
+  /(Tests?|Spec|IT|TestCase)\.(java|kt|scala|groovy|cs|php|swift|cpp|cc|cxx|mm?)$|^Test\w+\.(java|kt|cs|cpp|cc)$|_(spec|test)\.(rb|exs|dart|cc|cpp|cxx|c)$|^test_\w+\.(rb|c|cc|cpp|cxx)$|\.bats$/
 
 const JS_TESTS = /\b(describe|test|it|suite)(\.\w+)*\s*\(/
 

@@ -4,17 +4,17 @@ import { checkerRule } from './checker-rule.ts'
 import { launcherRule, shimRule, thresholdRule } from './config-rules.ts'
 import { binaryRule, fits, mergeMarkerRule, pathRule, secretRule, sizeRule } from './file-rules.ts'
 import { lintRule } from './lint-rule.ts'
-import { otherTestRule } from './other-test-rule.ts'
 import { mockRule, riggedRule } from './rigged-rule.ts'
 import type { DiffFinding, DiffRule } from './rule.ts'
 import { scriptRule } from './script-rule.ts'
 import { snapshotRule } from './snapshot-rule.ts'
 import { testRule } from './test-rule.ts'
+import { unreadTestRule } from './unread-test-rule.ts'
 
 /** Rules about changes that make a check pass without making the work right. */
 const TAMPERING_RULES: readonly DiffRule[] = [
   testRule,
-  otherTestRule,
+  unreadTestRule,
   snapshotRule,
   mockRule,
   riggedRule,

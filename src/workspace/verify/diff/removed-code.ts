@@ -1,13 +1,12 @@
+import { parseSource } from '../../../base/syntax/parse-source.ts'
 import type { DiffChange, DiffFile } from './change.ts'
+import { codeText } from './code-piece.ts'
 import { isProductCode, languageOf, nameOf } from './file-kind.ts'
-import { mask } from './source-text.ts'
-
-const DEFINED =
-  /(?:\b(?:function\*?|class|interface|struct|enum|trait|type|def|fn|const|static|let|var|mod)\s+|\bfunc\s+(?:\([^)]*\)\s*)?)([A-Za-z_$][\w$]*)/g
+import { readTestCode } from './read-tests.ts'
 
 /** Names that were removed from the program together with their code: not those that were only renamed. */
-export function removedNames(change: DiffChange): Set<string> {
-  const files = productChanges(change).filter(file => file.kind === 'text' && languageOf(file.path) !== undefined)
+export function removedNames(change: DiffChange, changed: readonly DiffFile[]): Set<string> {
+  const files = changed.filter(file => file.kind === 'text' && languageOf(file.path) !== undefined)
   const before = files.map(file => ({
     path: file.path,
     code: codeOf(file.path, file.before ?? ''),
@@ -17,8 +16,8 @@ export function removedNames(change: DiffChange): Set<string> {
   const there = new Set(after.match(/[A-Za-z_$][\w$]*/g))
   const lines = new Set(files.flatMap(file => (file.after ?? '').split('\n').map(line => line.trim())))
   const removed = new Set<string>()
-  for (const { code, text } of before)
-    for (const [, name = ''] of code.matchAll(DEFINED))
+  for (const { path, text } of before)
+    for (const { name } of parseSource(path, text).definitions)
       if (name.length > 2 && !there.has(name) && !isRenamed(text, name, lines)) removed.add(name)
   // Routes, commands and flags are names too.
   for (const { code } of before)
@@ -96,10 +95,9 @@ function isMeant(file: DiffFile): boolean {
 
 /** The program code of a file, in a normal form. */
 function codeOf(path: string, text: string): string {
-  const language = languageOf(path)
-  if (language === undefined) return text.replace(/\s+/g, ' ').trim()
-  const own = language === 'rust' ? withoutTests(text) : text
-  return mask(own, path).bare.replace(/\s+/g, ' ').trim()
+  const own = languageOf(path) === 'rust' ? withoutTests(text) : text
+  const tree = readTestCode(path, own)
+  return tree ? codeText(tree.root) : own.replace(/\s+/g, ' ').trim()
 }
 
 /** In Rust, unit tests are at the end of the file that they test. */

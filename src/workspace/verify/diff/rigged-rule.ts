@@ -1,7 +1,8 @@
 import type { DiffFile } from './change.ts'
+import { codeLines } from './code-piece.ts'
 import { isTestFile, isTestSupport, isToolConfig, languageOf, nameOf } from './file-kind.ts'
+import { readTestCode } from './read-tests.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
-import { mask } from './source-text.ts'
 
 type Shape = [shape: RegExp, code: 'test.exit' | 'test.rigged', text: string]
 
@@ -68,11 +69,8 @@ export const riggedRule: DiffRule = change =>
   })
 
 function shapeFindings(file: DiffFile): DiffFinding[] {
-  const language = languageOf(file.path)
-  if (language === undefined) return []
-  const masked = mask(file.after ?? '', file.path)
   // A program in a string is not run here; the names of outcomes are strings.
-  const [code, bare] = [masked.code.split('\n'), masked.bare.split('\n')]
+  const { code, bare } = codeLines(readTestCode(file.path, file.after ?? ''), file.after ?? '')
   const known = new Set(file.removed.map(({ text }) => text.trim()))
   return file.added.flatMap(({ line, text }) => {
     if (known.has(text.trim())) return []

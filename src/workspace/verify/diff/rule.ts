@@ -20,6 +20,8 @@ export const DIFF_CODES = {
   'path.installed': 'Installed packages were committed, or a file that every program loads.',
   'path.lock': 'A lock file was changed, and not the manifest that it follows.',
   'test.deleted': 'A test is gone, but what it tested is not.',
+  'test.unread':
+    'A line of a test is gone that cannot be read as code: its language has no grammar here, or it does not parse.',
   'test.skipped': 'A test that ran is skipped now.',
   'test.focused': 'Only some tests run (`.only`, `fit`), which hides the others.',
   'test.emptied': 'A test is left without any assertion.',

@@ -6,8 +6,9 @@ import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
 /** Recorded expectations: a runner records whatever the program does, right or wrong. */
 export const snapshotRule: DiffRule = change => {
-  const code = productChanges(change)
-  return change.files.filter(file => isSnapshot(file.path)).flatMap(file => snapshotFindings(file, code, change))
+  const snapshots = change.files.filter(file => isSnapshot(file.path))
+  const code = snapshots.length === 0 ? [] : productChanges(change)
+  return snapshots.flatMap(file => snapshotFindings(file, code, change))
 }
 
 function snapshotFindings(file: DiffFile, code: DiffFile[], change: DiffChange): DiffFinding[] {

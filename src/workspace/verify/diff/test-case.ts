@@ -1,21 +1,16 @@
+import type { CodePiece } from './code-piece.ts'
 import type { Language } from './file-kind.ts'
 
 /** `always`: it is always skipped. `elsewhere`: it is skipped on some machines only. `condition`: it depends on something unknown. */
 export type Skip = 'always' | 'elsewhere' | 'condition'
 
 /** An assertion: something in a test that can make it fail. */
-export interface Assertion {
-  /** In a normal form: blanks collapsed, comments removed. */
-  text: string
+export interface Assertion extends CodePiece {
   line: number
   /** How strong it is: 0 cannot fail, 1 checks existence, 2 checks in part, 3 checks exactly. */
   strength: number
   /** The comparison: the name of the matcher, or the operator. */
   matcher: string
-  /** Numbers, strings and words such as `null` in it, as written. */
-  literals: string[]
-  /** Names in it, except those of the test library. */
-  words: string[]
   /** Why it may not count: caught by the test itself, after a return, under a condition. */
   trouble?: 'swallowed' | 'unreached' | 'guarded'
 }
@@ -30,11 +25,14 @@ export interface TestCase {
   /** The text that skips it, for the report. */
   skipText?: string
   isFocused: boolean
-  /** Without comments, blanks collapsed. */
-  body: string
+  body: CodePiece
   assertions: Assertion[]
-  /** The rows of its table of cases, as written. */
-  cases: string[]
+  /** The rows of its table of cases. */
+  cases: CodePiece[]
+  /** What its variables were set to. */
+  locals: ReadonlyMap<string, CodePiece>
+  /** Values that it takes where something failed: `?? 3`, `.catch(() => 3)`. */
+  fallbacks: CodePiece[]
   /** Whether it is a helper function that tests call, and not a test. */
   isHelper: boolean
 }
@@ -51,7 +49,7 @@ export function skipKind(condition: string): Skip {
 
 /** Machines differ in these; a test that is skipped on one of them runs on another. */
 const ELSEWHERE =
-  /platform|win32|windows|darwin|macos|linux|posix|GOOS|GOARCH|\barch\b|version|semver|testing\.Short|\bshort\b|which\(|LookPath|existsSync|exists\(|docker|is_available|importorskip|getuid|geteuid|is_root|isRoot|locale|find_spec|has_\w+|hasIntl|HAS_/i
+  /platform|win32|windows|darwin|macos|linux|posix|GOOS|GOARCH|\barch\b|version|semver|testing\.Short|\bshort\b|which\(|LookPath|existsSync|exists\(|docker|is_available|importorskip|getuid|geteuid|is_root|isRoot|locale|find_spec|has_\w+|hasIntl|HAS_|jruby|DisabledOn|EnabledOn|DisabledForJre|EnabledForJre|Requires(Php|Operating)/i
 
 function isTurned(text: string): boolean {
   return /!\s*(process\.env|Boolean)|\bnot\b|==\s*""|===?\s*undefined|is None/.test(text)

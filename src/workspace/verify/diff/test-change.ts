@@ -1,5 +1,5 @@
-import { isCovered, literalsIn, overlap } from './assertions.ts'
 import type { DiffChange, DiffFile } from './change.ts'
+import { isCovered, overlap } from './code-piece.ts'
 import { nameOf } from './file-kind.ts'
 import { type ReadTestFiles, readTests } from './read-tests.ts'
 import { productChanges, removedNames } from './removed-code.ts'
@@ -23,12 +23,13 @@ export function testChangeOf(change: DiffChange): TestChange {
   const before = readTests(followed(change.files), 'before')
   const after = readTests(change.files, 'after', new Set(before.helpers.map(helper => helper.name)))
   const paired = pairTests(before, after)
+  const code = productChanges(change)
   return {
     ...paired,
     before,
     after,
-    removed: removedNames(change),
-    hasCode: productChanges(change).length > 0,
+    removed: removedNames(change, code),
+    hasCode: code.length > 0,
     pool: poolOf(before, after),
     standing: standingOf(before, after),
   }
@@ -96,7 +97,6 @@ const SAME = 0.5
 /** Finds the new test for each old one: by name, then by content. */
 function pairTests(before: ReadTestFiles, after: ReadTestFiles): Paired {
   const left = new Set(after.cases)
-  const alike = openAlike()
   const pairs: Paired['pairs'] = []
   let open = [...before.cases]
   const take = (fits: (one: TestCase, other: TestCase) => number) => {
@@ -115,7 +115,8 @@ function pairTests(before: ReadTestFiles, after: ReadTestFiles): Paired {
   take((one, other) => (one.name === other.name ? 1 + alike(one, other) : 0))
   take((one, other) => (alike(one, other) >= SAME ? alike(one, other) : 0))
   const gone = open.filter(one => !isFolded(one, after.cases))
-  return { pairs: [...pairs, ...helperPairs(before, after)], gone, fresh: [...left] }
+  const all = [...pairs, ...helperPairs(before, after)]
+  return { pairs: all.map(pair => ({ ...pair, before: followNames(pair) })), gone, fresh: [...left] }
 }
 
 function bestOf(one: TestCase, left: Iterable<TestCase>, fits: (one: TestCase, other: TestCase) => number) {
@@ -131,55 +132,47 @@ function bestOf(one: TestCase, left: Iterable<TestCase>, fits: (one: TestCase, o
   return best
 }
 
-/** Similarity by words, values and assertions. Each test is analysed once. */
-function openAlike(): (one: TestCase, other: TestCase) => number {
-  const parts = new Map<TestCase, { words: string[]; values: string[] }>()
-  const partsOf = (test: TestCase) => {
-    const known = parts.get(test)
-    if (known) return known
-    const made = { words: tokens(test.body), values: test.assertions.flatMap(each => each.literals) }
-    parts.set(test, made)
-    return made
-  }
-  return (one, other) => {
-    const [left, right] = [partsOf(one), partsOf(other)]
-    const bodies = overlap(left.words, right.words)
-    return left.values.length > 0 ? 0.7 * bodies + 0.3 * overlap(left.values, right.values) : bodies
-  }
+/** Similarity by words, values and assertions. */
+function alike(one: TestCase, other: TestCase): number {
+  const bodies = overlap(wordsOf(one), wordsOf(other))
+  const [left, right] = [one, other].map(test => test.assertions.flatMap(each => each.literals)) as [string[], string[]]
+  return left.length > 0 ? 0.7 * bodies + 0.3 * overlap(left, right) : bodies
 }
 
 /** The beginning of a test identifies it. */
-const LONGEST_BODY = 4_000
+const MOST_WORDS = 600
 
-function tokens(text: string): string[] {
-  return text.slice(0, LONGEST_BODY).match(/[A-Za-z_$][\w$]*|"[^"]*"|'[^']*'|`[^`]*`|\d+(?:\.\d+)?/g) ?? []
+function wordsOf({ body }: TestCase): string[] {
+  return [...body.words.slice(0, MOST_WORDS), ...body.literals.slice(0, MOST_WORDS)]
 }
 
 /** Its values are now rows of a table, or its assertions are in another test that calls the same code. */
 function isFolded(one: TestCase, after: readonly TestCase[]): boolean {
-  const values = literalsIn(one.body)
   const own = one.assertions.flatMap(each => each.literals)
-  const called = calls(one.body)
+  const called = one.body.words
   return after.some(other => {
     if (other.language !== one.language || other.skip === 'always' || other.assertions.length === 0) return false
     if (one.assertions.length > 0 && one.assertions.every(each => other.assertions.some(its => its.text === each.text)))
       return true
-    if (!calls(other.body).some(name => called.includes(name))) return false
-    const there = [...literalsIn(other.body), ...other.cases.flatMap(literalsIn)]
-    const known = values.filter(each => there.includes(each)).length
-    return own.length > 0 && isCovered(own, there) && known >= values.length / 2
+    if (!other.body.calls.some(name => called.includes(name))) return false
+    const there = [...other.body.literals, ...other.cases.flatMap(row => row.literals)]
+    const known = one.body.literals.filter(each => there.includes(each)).length
+    return own.length > 0 && isCovered(own, there) && known >= one.body.literals.length / 2
   })
 }
 
-function calls(body: string): string[] {
-  return [...body.matchAll(/([A-Za-z_$][\w$]*)(?:!?\s*\(|\.)/g)]
-    .map(([, name]) => name ?? '')
-    .filter(
-      name =>
-        !/^(expect|assert|assert_eq|t|self|require|test|it|toBe|toEqual|equal|strictEqual|deepEqual|Errorf|Fatal|Run|if|for|of|async|await|function|return)$/.test(
-          name,
-        ),
-    )
+/** The earlier test with the new names of its variables: one that is set to the same was only renamed. */
+function followNames({ before, after }: Paired['pairs'][number]): TestCase {
+  const names = new Map<string, string>()
+  const follow = (text: string) => text.replaceAll(/"[^"]*"|[A-Za-z_$][\w$]*/g, word => names.get(word) ?? word)
+  for (const [name, { text }] of before.locals) {
+    if (after.locals.has(name)) continue
+    const now = [...after.locals].find(([other, value]) => !before.locals.has(other) && value.text === follow(text))
+    if (now) names.set(name, now[0])
+  }
+  if (names.size === 0) return before
+  const assertions = before.assertions.map(one => ({ ...one, text: follow(one.text), words: one.words.map(follow) }))
+  return { ...before, assertions }
 }
 
 function helperPairs(before: ReadTestFiles, after: ReadTestFiles): Paired['pairs'] {

@@ -1,4 +1,4 @@
-import { isCovered, literalsIn, overlap } from './assertions.ts'
+import { type CodePiece, isCovered, overlap } from './code-piece.ts'
 import { speaksOf } from './removed-code.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 import type { Assertion, Skip, TestCase } from './test-case.ts'
@@ -30,7 +30,7 @@ function goneFindings({ gone, removed }: TestChange): DiffFinding[] {
 }
 
 function isWithItsCode(test: TestCase, removed: ReadonlySet<string>): boolean {
-  return speaksOf(test.body, removed) || speaksOf(test.file.replace(/\W+/g, ' '), removed)
+  return speaksOf(test.body.text, removed) || speaksOf(test.file.replace(/\W+/g, ' '), removed)
 }
 
 const WORSE: Record<Skip, number> = { elsewhere: 1, condition: 2, always: 3 }
@@ -72,19 +72,23 @@ function caseFindings(change: TestChange): DiffFinding[] {
 
 function tableFindings(before: TestCase, after: TestCase, change: TestChange): DiffFinding[] {
   const at = { file: after.file, line: after.line }
-  const gone = before.cases.filter(row => !after.cases.includes(row))
-  const come = after.cases.filter(row => !before.cases.includes(row))
+  const gone = rowsMissing(before, after)
+  const come = rowsMissing(after, before)
   const missing = gone.filter(row => !isElsewhere(row, after, come, change))
   const [first] = missing
   if (first === undefined) return []
   if (after.cases.length < before.cases.length) {
-    if (speaksOf(first, change.removed))
+    if (speaksOf(first.text, change.removed))
       return [note('test.cases-removed', `"${after.name}" has fewer cases, with what they tested.`, at)]
     return [
-      block('test.cases-removed', `"${after.name}" has fewer cases: ${shortened(first)} is gone. Bring it back.`, at),
+      block(
+        'test.cases-removed',
+        `"${after.name}" has fewer cases: ${shortened(first.text)} is gone. Bring it back.`,
+        at,
+      ),
     ]
   }
-  const text = `"${after.name}" has another case where ${shortened(first)} was`
+  const text = `"${after.name}" has another case where ${shortened(first.text)} was`
   return [
     change.hasCode
       ? note('test.expected-changed', `${text}.`, at)
@@ -92,12 +96,21 @@ function tableFindings(before: TestCase, after: TestCase, change: TestChange): D
   ]
 }
 
+function rowsMissing({ cases }: TestCase, other: TestCase): CodePiece[] {
+  const there = new Set(other.cases.map(row => row.text))
+  return cases.filter(row => !there.has(row.text))
+}
+
 /** The same values written differently, or in another test. */
-function isElsewhere(row: string, after: TestCase, come: string[], { after: all }: TestChange): boolean {
-  const values = literalsIn(row)
+function isElsewhere(
+  { literals: values }: CodePiece,
+  after: TestCase,
+  come: CodePiece[],
+  { after: all }: TestChange,
+): boolean {
   if (values.length === 0) return come.length > 0
-  if (come.some(other => isCovered(values, literalsIn(other)))) return true
-  const near = (text: string) => isCovered(values, literalsIn(text)) && overlap(values, literalsIn(text)) > 0.1
+  if (come.some(({ literals }) => isCovered(values, literals))) return true
+  const near = ({ literals }: CodePiece) => isCovered(values, literals) && overlap(values, literals) > 0.1
   return all.cases.some(
     test =>
       test !== after &&
@@ -136,18 +149,16 @@ function newTroubles(before: TestCase, after: TestCase): DiffFinding[] {
 
 /** `await ask().catch(() => ({ status: 200 }))`, where 200 is asserted: a failure gives the expected value. */
 function fallback(before: TestCase, after: TestCase): DiffFinding[] {
-  const known = new Set([...before.body.matchAll(FALLBACK)].map(([whole]) => whole))
-  for (const [whole, value = ''] of after.body.matchAll(FALLBACK)) {
-    if (known.has(whole)) continue
-    const given = literalsIn(value).filter(each => !/^(true|false|null|undefined|none|[01]|"")$/.test(each))
-    const one = after.assertions.find(({ literals }) => given.some(each => literals.includes(each)))
+  const known = new Set(before.fallbacks.map(({ text }) => text))
+  for (const { text, literals: all } of after.fallbacks) {
+    const given = all.filter(each => !/^(true|false|null|undefined|none|[01]|"")$/.test(each))
+    const one = known.has(text)
+      ? undefined
+      : after.assertions.find(({ literals }) => given.some(each => literals.includes(each)))
     if (one) return [finding(one, 'swallowed', after)]
   }
   return []
 }
-
-const FALLBACK =
-  /(?:\.catch\(\s*(?:async\s*)?\(?\w*\)?\s*=>|\?\?|\|\|)\s*(\(?\s*[{[][^;]{1,120}?[}\]]|"[^"]*"|'[^']*'|`[^`]*`|[\w.]+)/g
 
 function wasFree({ text }: Assertion, before: TestCase): boolean {
   return before.assertions.some(one => one.text === text && one.trouble === undefined)

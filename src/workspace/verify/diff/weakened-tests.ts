@@ -1,4 +1,4 @@
-import { isCovered, literalsIn, overlap } from './assertions.ts'
+import { isCovered, overlap } from './code-piece.ts'
 import { speaksOf } from './removed-code.ts'
 import { block, type DiffFinding, note } from './rule.ts'
 import type { Assertion, TestCase } from './test-case.ts'
@@ -18,7 +18,7 @@ function comparedFindings(before: TestCase, after: TestCase, change: TestChange)
     const at = { file: after.file, line: after.line }
     return [block('test.emptied', `${called(after)} no longer asserts anything: bring its assertions back.`, at)]
   }
-  if (before.assertions.length === 0 && isBlank(after.body) && !isBlank(before.body))
+  if (before.assertions.length === 0 && isBlank(after) && !isBlank(before))
     return [block('test.emptied', `${called(after)} is empty now.`, { file: after.file, line: after.line })]
   return [
     ...lost.map(one => lostFinding(one, after, change)),
@@ -33,8 +33,8 @@ function called({ isHelper, name }: TestCase): string {
   return isHelper ? `${name}, which tests call,` : `The test "${name}"`
 }
 
-function isBlank(body: string): boolean {
-  return /^[\s{}()=>,;:]*(async|pass|\.\.\.|t|function|done|_t?)?[\s{}()=>,;:]*$/.test(body)
+function isBlank({ body }: TestCase): boolean {
+  return body.calls.length === 0 && body.literals.length === 0
 }
 
 /** The assertion is now in another test, in a table of cases, or in one assertion about the whole. */
@@ -61,12 +61,18 @@ function isElsewhere(
     other => other.strength >= 2 && one.words.some(word => other.words.includes(word)),
   )
   if (one.strength <= 1.5 && stronger.length > 0) return true
-  const rows = after.cases.flatMap(literalsIn)
+  const rows = after.cases.flatMap(row => row.literals)
   if (one.literals.length > 0 && rows.length > 0 && isCovered(one.literals, rows)) return true
   return (
     one.literals.length > 1 &&
     all.cases.some(
-      test => test !== after && test.skip !== 'always' && isCovered(one.literals, test.cases.flatMap(literalsIn)),
+      test =>
+        test !== after &&
+        test.skip !== 'always' &&
+        isCovered(
+          one.literals,
+          test.cases.flatMap(row => row.literals),
+        ),
     )
   )
 }
@@ -214,20 +220,24 @@ function alike(one: Assertion, other: Assertion): number {
   return 0.6 * words + 0.3 * literals + (one.matcher === other.matcher ? 0.15 : 0)
 }
 
-/** `want := 3`, `expected = [1, 2]`: an expected value in a variable. */
-const WANTED =
-  /\b(want|wanted|expected|exp|expectation|should_be|expectedOutput|expected_output)\b(?:\s*:\s*[\w[\]<>]+)?\s*(?::=|=)(?![=>])\s*(.{1,400}?)(?=\s?(?<![\w.])(?:if|for|assert\w*|expect|got|actual|result|const|let|var|require|t\.\w+|self|with|return)\b|;|\}\)?$|$)/g
+/** Names of variables that hold an expected value. */
+const WANTED = /^(want|wanted|expected|exp|expectation|should_be|expected_?output)$/i
 
 /** Expected values in variables that changed: another value, or one that the code under test returns. */
 function wantedFindings(before: TestCase, after: TestCase, { hasCode }: TestChange): DiffFinding[] {
-  const was = wantedIn(before.body)
-  const now = wantedIn(after.body)
   const at = { file: after.file, line: after.line }
-  for (const [name, value] of was) {
-    const next = now.get(name)
-    if (next === undefined || next === value) continue
-    const [one, other] = [literalsIn(value), literalsIn(next)]
-    if (!/\w\(/.test(value) && /\w\(/.test(next) && one.length > 0 && callsSame(next, after))
+  for (const [name, value] of before.locals) {
+    const next = WANTED.test(name) ? after.locals.get(name) : undefined
+    if (next === undefined || next.text === value.text || value.literals.length === 0) continue
+    // The expected value is made by the very function under test.
+    const isMade =
+      value.calls.length === 0 &&
+      next.calls.some(
+        call =>
+          after.assertions.some(one => one.calls.includes(call)) ||
+          after.body.calls.filter(each => each === call).length > 1,
+      )
+    if (isMade)
       return [
         block(
           'test.weakened',
@@ -235,7 +245,7 @@ function wantedFindings(before: TestCase, after: TestCase, { hasCode }: TestChan
           at,
         ),
       ]
-    if (one.length === 0 || overlap(one, other) === 1 || other.length === 0) continue
+    if (overlap(value.literals, next.literals) === 1 || next.literals.length === 0) continue
     const text = `"${after.name}" expects something else (${name})`
     return [
       hasCode
@@ -244,17 +254,6 @@ function wantedFindings(before: TestCase, after: TestCase, { hasCode }: TestChan
     ]
   }
   return []
-}
-
-function wantedIn(body: string): Map<string, string> {
-  return new Map([...body.matchAll(WANTED)].map(([, name = '', value = '']) => [name, value.trim()]))
-}
-
-/** The expected value is made by the very function under test. */
-function callsSame(value: string, { body, assertions }: TestCase): boolean {
-  const names = [...value.matchAll(/([A-Za-z_]\w*)\(/g)].map(([, name]) => name ?? '')
-  const rest = body.replace(value, '')
-  return names.some(name => rest.includes(`${name}(`) || assertions.some(one => one.words.includes(name)))
 }
 
 /** Whether the same comparison accepts more as equal than before. */

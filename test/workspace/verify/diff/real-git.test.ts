@@ -47,7 +47,7 @@ test('what skips a test is said, in every language', async t => {
   assert.deepEqual(texts, [
     'The test "adds" ran and is skipped now (.skip): let it run.',
     'The test "TestAdds" ran and is skipped now (t.SkipNow()): let it run.',
-    'The test "test_adds" ran and is skipped now (@skip): let it run.',
+    'The test "test_adds" ran and is skipped now (@pytest.mark.skip): let it run.',
     'The test "adds" ran and is skipped now (#[ignore]): let it run.',
   ])
 })
