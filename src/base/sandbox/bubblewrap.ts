@@ -86,18 +86,20 @@ export function describeProgram({ kind, version }: SandboxProgram): string {
 }
 
 /** What this process has found out, for a minute: a trial takes some milliseconds, and every session and gate asks. */
-const found: { at: number; path: string | undefined; outcome: Promise<Bubblewrap> }[] = []
+const found: { at: number; program: string | undefined; outcome: Promise<Bubblewrap> }[] = []
 const KEPT_MS = 60_000
 
 /** The same as `findBubblewrap`, from memory where a sandbox could be made a moment ago. A failure is looked at again each time. */
 export async function lookForBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
   const [last] = found
-  if (last && last.path === env['PATH'] && performance.now() - last.at < KEPT_MS) {
+  // Not by PATH: every git that writes has a folder of its own in it.
+  const program = findProgram('bwrap', env)
+  if (last && last.program === program && performance.now() - last.at < KEPT_MS) {
     const outcome = await last.outcome
     if ('program' in outcome) return outcome
   }
   const outcome = findBubblewrap(env)
-  found.splice(0, 1, { at: performance.now(), path: env['PATH'], outcome })
+  found.splice(0, 1, { at: performance.now(), program, outcome })
   return outcome
 }
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { runInThisProcess, setShortRunner } from '../../../src/base/process/run-short.ts'
 import { git } from '../../../src/workspace/git/git.ts'
 import { committerEnv } from '../../../src/workspace/git/harden.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
@@ -191,4 +192,24 @@ test('where the settings name more than can be read, git does not run', async t 
   assert.equal(ok, false)
   assert.match(stderr, /settings of the repository cannot be read: it said more than/)
   assert.equal(traces(), '')
+})
+
+test('whether a fence can be made is tried once, and not for every git that writes', async t => {
+  const root = gitProject(t, { 'a.txt': 'one\n' })
+  const started: string[] = []
+  using _ = setShortRunner((run, signal) => {
+    started.push(run.args.join(' '))
+    return runInThisProcess(run, signal)
+  })
+  for (const args of [
+    ['update-ref', 'refs/pcc/a', 'HEAD'],
+    ['read-tree', '-m', '-u', 'HEAD'],
+    ['update-ref', 'refs/pcc/b', 'HEAD'],
+    ['branch', 'b'],
+  ]) {
+    const { ok, stderr } = await git(root, args)
+    assert.ok(ok, stderr)
+  }
+  assert.ok(started.filter(args => args.includes('--version')).length <= 1, started.join('\n'))
+  assert.equal(started.filter(args => /update-ref|read-tree|branch/.test(args)).length, 4)
 })
