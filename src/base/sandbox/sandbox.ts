@@ -10,6 +10,7 @@ import {
   realpathSync,
   rmSync,
   watch,
+  writeFileSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -94,7 +95,8 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
   const main = reading || plantableFile(settings.git) === undefined ? undefined : settings.git?.common
-  const linksBefore = new Set(main === undefined ? [] : listPlantable(main))
+  const linksBefore = main === undefined ? [] : listPlantable(main)
+  writeFileSync(join(scratch.root, LINKS), linksBefore.join('\0'), { mode: 0o600 })
   // The command itself may get another one, which is ours.
   const movedHome = needs.movedBy && env[needs.movedBy]
   const home = realHome(env)
@@ -142,10 +144,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   }
   const close = async () => {
     gitGuard[Symbol.dispose]()
-    if (settings.branches !== undefined && settings.git && !reading)
-      removePlanted(settings.git.common, settings.branches)
-    if (main !== undefined)
-      for (const path of listPlantable(main)) if (!linksBefore.has(path)) rmSync(path, { force: true })
+    removePlanted(settings, { reading, linksBefore })
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
@@ -166,6 +165,7 @@ export function adoptSandbox(
   const guard = guardGit(settings.git, { reading, isAdopted: true })
   const close = async () => {
     guard[Symbol.dispose]()
+    removePlanted(settings, { reading, linksBefore: readLinksBefore(settings.scratch) })
     if (settings.scratch !== undefined) await clearScratch(settings.scratch)
   }
   return { breached: guard.breached, [Symbol.asyncDispose]: close }
@@ -267,11 +267,31 @@ function without(env: Record<string, string | undefined>, names: string[]): Reco
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)))
 }
 
+/** In the folder of a sandbox, which nothing inside sees: the links that were in the repository before, for a daemon that adopts the sandbox. */
+const LINKS = 'links-before'
+
+/** Undefined if nobody knows: then no link of a main checkout is removed. */
+function readLinksBefore(scratch: string | undefined): string[] | undefined {
+  const boxes = scratch === undefined ? [] : listEntries(scratch).map(({ name }) => join(scratch, name, LINKS))
+  const file = boxes.find(path => existsSync(path))
+  return file === undefined ? undefined : readFileSync(file, 'utf8').split('\0')
+}
+
+function removePlanted(
+  { git, branches }: SandboxSettings,
+  { reading, linksBefore }: { reading: boolean; linksBefore: readonly string[] | undefined },
+): void {
+  if (reading || !git) return
+  if (branches !== undefined) removePlantedRefs(git.common, branches)
+  if (linksBefore === undefined || plantableFile(git) === undefined) return
+  for (const path of listPlantable(git.common)) if (!linksBefore.includes(path)) rmSync(path, { force: true })
+}
+
 /**
  * Removes what an agent has left among refs and their logs and git never has there: links, to whose ends the next git outside would append,
  * and pipes, for which it would wait. Other branches and tags are not the agent's to write.
  */
-function removePlanted(common: string, branches: string): void {
+function removePlantedRefs(common: string, branches: string): void {
   const roots = ['refs', 'logs/refs'].map(name => join(common, name))
   const open = [...roots, ...roots.map(root => join(root, 'heads', branches))]
   const others = roots.flatMap(root => [join(root, 'heads'), join(root, 'tags')])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
 import { tmuxDriver } from '../../../src/agents/tmux/driver.ts'
@@ -73,6 +73,9 @@ test('an agent in tmux that leads git elsewhere ends, also while no daemon runs,
   const folder = new TmuxSessionFolder(home, 's-000001')
   folder.create({ session: 's-000001', awayMs: 1 })
   const scratch = join(folder.path, 'box')
+  const [own, planted] = ['description', 'COMMIT_EDITMSG'].map(name => join(project, '.git', name)) as [string, string]
+  for (const path of [own, planted]) rmSync(path, { force: true })
+  symlinkSync('/nowhere', own)
   await using sandbox = openSandbox({
     ...{ bubblewrap, settings: { ...settings, scratch }, needs: NO_NEEDS, env, reading: false },
     log: () => undefined,
@@ -93,6 +96,13 @@ test('an agent in tmux that leads git elsewhere ends, also while no daemon runs,
   const adopted = adoptSandbox({ ...settings, scratch }, { reading: false })
   assert.equal(adopted.breached.aborted, true)
   assert.equal(existsSync(file), false)
+  symlinkSync('/nowhere', planted)
   await adopted[Symbol.asyncDispose]()
+  const isThere = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  assert.deepEqual(
+    [planted, own].map(isThere),
+    [false, true],
+    'a link of the agent is removed, and one of the person is not',
+  )
   assert.equal(existsSync(scratch), false)
 })
