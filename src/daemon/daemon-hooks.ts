@@ -26,7 +26,7 @@ export interface DaemonHooks {
  * leads to another one.
  */
 export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
-  const { paths, agentEnv: env, log, store, policy, supervisor } = daemon
+  const { paths, agentEnv: env, log, store, policy, supervisor, memory } = daemon
   const processes = new VendorProcesses(paths)
   const queue = openCaptureQueue(rows => store.observed.capture(rows))
   const asking = new WeakMap<HookCaller, () => Promise<Peer[]>>()
@@ -44,6 +44,11 @@ export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
     log,
     classifier: policy,
     answers: store.answers,
+    memory: {
+      recall: (event, project) =>
+        memory.recall(project, event.kind === 'prompt' ? event.text : '', { agent: event.vendor }),
+      tidy: async () => memory.poke(),
+    },
     needs: async project => (await readNeeds(daemon, { project })).needs,
     notify: async event => void (await store.append([event])),
     opinion: openOpinion(daemon, isNested),

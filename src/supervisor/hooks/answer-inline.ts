@@ -6,6 +6,7 @@ import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { contentInForce } from '../../store/accepted-files.ts'
 import { openRememberedAnswers } from '../../store/offline-reads.ts'
+import { openHookMemory } from '../memory/hook-memory.ts'
 import { openHooks } from './open-hooks.ts'
 import { HookOutbox } from './outbox.ts'
 import type { HookCaller } from './router.ts'
@@ -41,6 +42,7 @@ export async function answerInline({
     log: SILENT_LOG,
     classifier,
     answers,
+    memory: openHookMemory(paths),
     record: async rows => {
       outbox.add(rows)
     },

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import type { HookEvent, HookEventKind } from '../../domain/hooks.ts'
 import type { Need } from '../../domain/needs.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
+import type { HookMemory } from '../memory/hook-memory.ts'
+import { hookKinds } from '../memory/phases.ts'
 import { observedId } from './capture.ts'
 import type { HookSettings } from './hook-settings.ts'
 import type { NotificationDeps } from './notifications.ts'
@@ -22,6 +24,8 @@ export interface HookFeatureDeps {
   needs?(project: string): Promise<readonly Need[]>
   /** What only a daemon has for the gates at a stop. */
   stop?: Omit<StopGateDeps, 'settings'>
+  /** What was learned before, and its upkeep. */
+  memory: HookMemory
   /** Passes on what an agent tells its person; only a daemon has channels. */
   notify?: NotificationDeps['append']
 }
@@ -31,7 +35,7 @@ export interface HookFeatureDeps {
  * triage alone decides, and a hook without the daemon loads its code anew each time.
  */
 export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
-  const { classifier, home, policyFor, answers, needs, notify, stop } = deps
+  const { classifier, home, policyFor, answers, needs, notify, stop, memory } = deps
   const settings = readOnce()
   return [
     onUse('questions', ['tool_before'], {
@@ -50,9 +54,18 @@ export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
       load: async () => {
         const { promptContextFeature } = await import('./prompt-context.ts')
         const waiting = needs && { needs: ({ project }: HookContext) => needs(project) }
-        return promptContextFeature({ settings, preset: readPreset, ...waiting })
+        const learned = (event: HookEvent, { project }: HookContext) => memory.recall(event, project)
+        return promptContextFeature({ settings, preset: readPreset, learned, ...waiting })
       },
     }),
+    {
+      name: 'memory',
+      kinds: hookKinds('organise'),
+      async answer(event, context) {
+        if ((await settings(context)).config.memory.enabled) await memory.tidy(event, context.project)
+        return undefined
+      },
+    },
     onUse('notifications', notify ? ['notification'] : [], {
       load: async () => {
         const { notificationsFeature } = await import('./notifications.ts')

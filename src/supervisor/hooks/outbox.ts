@@ -103,6 +103,13 @@ export class HookOutbox {
     return false
   }
 
+  /** The latest of one conversation that nobody has stored yet, as far as a slice goes. */
+  async latestOf(subject: string): Promise<CapturedRow[]> {
+    const size = statSync(this.#current, { throwIfNoEntry: false })?.size ?? 0
+    const rows = await parseRows(readSlice(this.#current, Math.max(0, size - SLICE_BYTES)).lines)
+    return rows.filter(row => row.subject === subject)
+  }
+
   #putAside(): void {
     try {
       const stats = lstatSync(this.#current)

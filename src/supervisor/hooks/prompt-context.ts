@@ -17,6 +17,8 @@ export interface PromptContextDeps {
   needs?(context: HookContext): Promise<readonly Need[]>
   /** The preset of a role (`profiles/<role>.toml`), with the file that it is from. */
   preset?(role: string, context: HookContext): Promise<{ text: string; from: string } | undefined>
+  /** What was learned before, as lines with their sources. */
+  learned?(event: Told, context: HookContext): Promise<string | undefined>
   budgetMs?: number
 }
 
@@ -33,12 +35,12 @@ const BUDGET_MS = 150
 /** The share of it for the sources; the rest is for noting what was told. */
 const GATHERING = 0.6
 /** The whole context; one note must not crowd out the rest. */
-const LONGEST = { all: 4_000, need: 240, note: 1_000, preset: 1_800 }
+const LONGEST = { all: 9_000, need: 240, note: 1_000, preset: 1_800, learned: 4_800 }
 const MOST = { needs: 5, notes: 3 }
 
 /**
- * Tells an agent at its start what waits for the person and how its role works, and with a prompt the notes of the project that
- * fit it. Every piece says where it is from, none is told twice in a conversation, and nothing is said where nothing fits.
+ * Tells an agent at its start what waits for the person and how its role works, with a prompt the notes of the project that
+ * fit it, and with both what was learned before. Every piece says where it is from, none is told twice in a conversation, and nothing is said where nothing fits.
  */
 export function promptContextFeature(deps: PromptContextDeps): HookFeature {
   return {
@@ -83,11 +85,13 @@ async function gather(event: Told, context: HookContext, { deps, gathered, isOve
       context.log.warn({ error }, 'a source of context could not be read')
     }
   }
-  if (!(await deps.settings(context)).context) return
+  const { context: isOn, config } = await deps.settings(context)
+  if (!isOn) return
+  const learned = config.memory.enabled ? [source(2, () => learnedPieces(event, context, deps))] : []
   await Promise.all(
     event.kind === 'prompt'
-      ? [source(0, async () => notePieces(event.text, context.project, isOver))]
-      : [source(0, () => presetPieces(context, deps)), source(1, () => needPieces(context, deps))],
+      ? [source(0, async () => notePieces(event.text, context.project, isOver)), ...learned]
+      : [source(0, () => presetPieces(context, deps)), source(1, () => needPieces(context, deps)), ...learned],
   )
 }
 
@@ -108,6 +112,14 @@ async function needPieces(context: HookContext, { needs }: PromptContextDeps): P
   const more = own.length > MOST.needs ? [`- and ${own.length - MOST.needs} more`] : []
   const title = `Waiting for the person in ${basename(context.project)} (from pcc pending; only the person answers these):`
   return [{ text: [title, ...lines, ...more].join('\n') }]
+}
+
+/** What agents and people said before is fenced off: it is experience, and no instruction. */
+async function learnedPieces(event: Told, context: HookContext, { learned }: PromptContextDeps): Promise<Piece[]> {
+  const text = await learned?.(event, context)
+  if (text === undefined) return []
+  const lines = fenceText(cut(text, LONGEST.learned))
+  return [{ key: `learned ${text}`, text: `Learned here before (from pcc memory, each with its source):\n${lines}` }]
 }
 
 function notePieces(prompt: string, project: string, isOver: () => boolean): Piece[] {

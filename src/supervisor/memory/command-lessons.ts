@@ -65,7 +65,7 @@ export function readSteps(events: readonly StoredEvent[]): SeenStep[] {
 }
 
 /** The same for what a hook reported, which may not be in the event table yet. */
-function readCaptured(
+export function readCaptured(
   { body, ...row }: Pick<CapturedRow, 'body'> & { time?: number; at?: number },
   source = `hook:${body.id}`,
 ): SeenStep[] {

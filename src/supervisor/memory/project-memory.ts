@@ -10,7 +10,7 @@ import {
 } from '../../domain/memory.ts'
 import type { Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
-import { openMemory } from '../../memory/broker.ts'
+import { openMemory, type WriteResult } from '../../memory/broker.ts'
 import { advise } from '../../memory/learn/advise.ts'
 import { projectKeys } from '../../memory/project-keys.ts'
 import { recall } from '../../memory/recall.ts'
@@ -29,7 +29,7 @@ export interface RecallQuery {
 /** Memory as the supervisor and the hooks use it, by the paths of projects. */
 export interface ProjectMemory extends Disposable {
   keysOf(project: string): Promise<readonly [string, ...string[]]>
-  write(records: readonly MemoryRecord[]): void
+  write(records: readonly MemoryRecord[]): WriteResult
   recall(query: RecallQuery): Promise<RecalledItem[]>
   /** Records what an attempt was shown, or would have been. */
   noteRecall(task: Task, shown: { arm: Arm; items: readonly RecalledItem[]; agent: string | null }): Promise<void>
@@ -62,7 +62,7 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
   }
   return {
     keysOf,
-    write: records => void broker.write(records),
+    write: records => broker.write(records),
     async recall(query) {
       const reader = await readerOf(query)
       const found = broker.find({ reader, text: query.text, limit: MOST_FOUND })

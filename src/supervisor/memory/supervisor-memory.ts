@@ -86,7 +86,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     const learner = openLearner({
       ...{ store, paths, log },
       keyOf: async project => ((await ownSettings(project)).enabled ? (await memory.keysOf(project))[0] : undefined),
-      write: async records => memory.write(records),
+      write: async records => void memory.write(records),
       knownFixes: memory.knownFixes,
       recallOf: memory.recallOf,
     })

@@ -1,0 +1,46 @@
+import type { AppPaths } from '../../base/app-paths.ts'
+import type { HookEvent } from '../../domain/hooks.ts'
+import { observedId } from '../hooks/capture.ts'
+import { HookOutbox } from '../hooks/outbox.ts'
+import { findLessons, readCaptured } from './command-lessons.ts'
+import { recordsOfLesson } from './make-records.ts'
+import { recalledText } from './recall.ts'
+
+/** What hooks do with memory. A daemon has its own; without one a hook does it by itself. */
+export interface HookMemory {
+  /** What is known about a prompt, or of the project where a conversation begins. */
+  recall(event: HookEvent, project: string): Promise<string | undefined>
+  /** A slice of the work that keeps memory in order. */
+  tidy(event: HookEvent, project: string): Promise<void>
+}
+
+/** Memory for a hook without a daemon: opened on use, for one event. */
+export function openHookMemory(paths: AppPaths): HookMemory {
+  const open = async () => (await import('./project-memory.ts')).openProjectMemory(paths)
+  return {
+    async recall(event, project) {
+      using memory = await open()
+      const text = event.kind === 'prompt' ? event.text : ''
+      const items = await memory.recall({ project, text, agent: event.vendor })
+      return items.length === 0 ? undefined : recalledText(items)
+    },
+    async tidy(event, project) {
+      using memory = await open()
+      const [key] = await memory.keysOf(project)
+      memory.write(await learnFromOutbox(event, key, paths))
+      memory.maintain()
+    },
+  }
+}
+
+/**
+ * What the commands of a conversation teach, from what its hooks have reported and no daemon has stored yet. The records have the ids that the
+ * daemon gives them later, so that nothing is learned twice.
+ */
+async function learnFromOutbox(event: HookEvent, project: string, paths: AppPaths) {
+  const session = observedId(event)
+  const rows = await new HookOutbox(paths).latestOf(session)
+  const steps = rows.flatMap(row => readCaptured(row))
+  const about = { project, session, task: null, agent: event.vendor, role: null, actor: 'hook' } as const
+  return findLessons(steps, { isNew: () => true, known: [] }).flatMap(lesson => recordsOfLesson(lesson, about))
+}

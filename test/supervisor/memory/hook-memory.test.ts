@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { silentLog } from '../../../src/base/log.ts'
+import { HOOK_VENDORS, type HookEvent } from '../../../src/domain/hooks.ts'
+import { openStore } from '../../../src/store/open.ts'
+import { answerInline } from '../../../src/supervisor/hooks/answer-inline.ts'
+import { observedId } from '../../../src/supervisor/hooks/capture.ts'
+import { HookOutbox } from '../../../src/supervisor/hooks/outbox.ts'
+import { promptContextFeature } from '../../../src/supervisor/hooks/prompt-context.ts'
+import { answerHook } from '../../../src/supervisor/hooks/router.ts'
+import { openHookMemory } from '../../../src/supervisor/memory/hook-memory.ts'
+import { openLearner } from '../../../src/supervisor/memory/learner.ts'
+import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
+import { openHookWorld, settings } from '../hooks/hook-world.ts'
+
+test('without a daemon, hooks learn from a conversation at its end and tell the next one, and a daemon learns nothing twice', async t => {
+  const world = openHookWorld(t)
+  const { home, project, paths } = world
+  const ask = async (native: string, session: string, more: object = {}) => {
+    const stdin = Buffer.from(JSON.stringify({ hook_event_name: native, session_id: session, cwd: project, ...more }))
+    const caller = { id: `${session}-${native}`, ppid: 0, folder: project, env: { HOME: home } }
+    const answered = await answerInline({ vendor: 'claude', native, stdin, caller, paths, withinMs: 30_000 })
+    return answered.stdout
+  }
+  const subject = observedId({ vendor: 'claude', session: 'c-1' })
+  const output = (id: string, command: string, exit_code: number, stderr = '') => ({
+    ...{ at: Date.now(), subject, about: { pid: null, start_time: null, model: null } },
+    body: {
+      ...{ id, vendor: HOOK_VENDORS[0], session: 'c-1', project, type: 'bash_output' as const },
+      ...{ command, exit_code, stdout: '', stderr, duration_ms: 1 },
+    },
+  })
+  const rows = [output('h-1', 'make check', 2, 'make: *** No rule to make target'), output('h-2', 'sh check.sh', 0)]
+  new HookOutbox(paths).add(rows)
+  const tell = async (session: string) => {
+    const learned = (event: HookEvent) => openHookMemory(paths).recall(event, project)
+    const feature = promptContextFeature({ settings, learned, budgetMs: 60_000 })
+    const event = world.event('prompt', { session, text: 'Check the cart please' })
+    return (await answerHook(event, [feature], world.context())).context
+  }
+  assert.equal(await tell('c-0'), undefined, 'nothing is known yet')
+  await ask('SessionEnd', 'c-1', { reason: 'exit' })
+  assert.match((await tell('c-2')) ?? '', /Learned here before \(from pcc memory.*sh check\.sh.*20\d\d-/s)
+  assert.equal(await tell('c-2'), undefined, 'once in a conversation')
+
+  using memory = openProjectMemory(paths)
+  await using store = await openStore({ file: `${home}/db` })
+  await store.observed.capture(rows)
+  const stored: string[] = []
+  const learner = openLearner({
+    ...{ store, paths, log: silentLog, knownFixes: () => [], recallOf: () => undefined },
+    keyOf: async () => (await memory.keysOf(project))[0],
+    write: async records => void stored.push(...memory.write(records).stored),
+  })
+  await learner.catchUp()
+  assert.deepEqual(stored, [])
+})
