@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { readRegularFileNow } from '../../base/files.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import {
   type MemoryReader,
@@ -12,6 +15,7 @@ import type { Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
 import { openMemory, type WriteResult } from '../../memory/broker.ts'
 import { advise } from '../../memory/learn/advise.ts'
+import { type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
 import { projectKeys } from '../../memory/project-keys.ts'
 import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
@@ -60,18 +64,25 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
   }: Omit<RecallQuery, 'text'>): Promise<MemoryReader> => {
     return { agent, role: null, session, projects: await keysOf(project), now: now() }
   }
+  /** The thresholds of each project, read where a task or a conversation begins: nothing changes in the middle of one. */
+  const policies = new Map<string, PolicyValues>()
   return {
     keysOf,
     write: records => broker.write(records),
     async recall(query) {
+      const { project, text } = query
       const reader = await readerOf(query)
-      const found = broker.find({ reader, text: query.text, limit: MOST_FOUND })
+      const found = text.trim() === '' ? [] : broker.find({ reader, text, limit: MOST_FOUND })
       const standing = broker.find({ reader, kinds: ['procedure', 'anti_pattern', 'fact'], limit: MOST_FOUND })
-      const context = { text: query.text, now: now(), policy: broker.policy() }
+      const policy = policyFor(broker.records('policy', reader), reader)
+      policies.set(project, policy)
       return recall(
         found,
         standing.map(({ item }) => item),
-        context,
+        {
+          ...{ text, now: reader.now, policy, projectText: readInstructions(project) },
+          blobOf: path => blobOf(join(project, path)),
+        },
       )
     },
     async noteRecall(task, { arm, items, agent }) {
@@ -103,7 +114,9 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
       if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return undefined
       const reader = await readerOf({ project })
       const found = broker.find({ reader, kinds: ['procedure'], type: 'permission', limit: MOST_PROCEDURES })
-      const question = { event_type: 'permission', text: normalised, risk, now: now(), policy: broker.policy() }
+      const policy = policies.get(project) ?? policyFor(broker.records('policy', reader), reader)
+      policies.set(project, policy)
+      const question = { event_type: 'permission', text: normalised, risk, now: now(), policy }
       const learned = advise(
         found.map(({ item }) => item),
         { ...question, learning: 'beta' },
@@ -131,4 +144,20 @@ function recallId(task: string, attempt: number): string {
 
 async function readGit(project: string, args: readonly string[]) {
   return git(project, args).catch(() => ({ ok: false, stdout: '' }))
+}
+
+/** What the project's own files tell agents outranks memory. */
+const INSTRUCTIONS = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md']
+const MOST_BYTES = 64_000
+
+function readInstructions(project: string): string {
+  return INSTRUCTIONS.flatMap(name => readRegularFileNow(join(project, name), MOST_BYTES)?.toString() ?? []).join(
+    '\n\n',
+  )
+}
+
+/** The name that git gives to the content of a file. */
+function blobOf(path: string): string | undefined {
+  const content = readRegularFileNow(path)
+  return content && createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
 }
