@@ -57,12 +57,12 @@ export async function answerEscalation(
 }
 
 /** Throws if exactly this request cannot be allowed once more, or its task cannot be done again. */
-async function refuseAgain(row: Escalation, { verdict }: AnswerEscalation, daemon: DaemonContext): Promise<void> {
+async function refuseAgain(row: Escalation, { verdict, env }: AnswerEscalation, daemon: DaemonContext): Promise<void> {
   const { number } = row
   if (verdict !== 'allow') throw new AppError('answer_unfit', { number, problem: '--again belongs to --approve' })
   if (row.state === 'withdrawn' || (row.state === 'answered' && row.verdict !== 'allow')) throw lateAnswerError(row)
   if (!mayBeAllowedOnce(row)) throw new AppError('answer_unfit', { number, problem: whyNotOnce(row) })
-  await refuseRedo(row, daemon)
+  await refuseRedo(row, env, daemon)
 }
 
 interface ErrorAnswer {

@@ -13,11 +13,17 @@ interface RefusedAnswer {
   env: Record<string, string> | undefined
 }
 
-/** Throws `answer_unfit` if the task of a refused request cannot be done again. */
-export async function refuseRedo({ number, task_id }: Escalation, { store }: DaemonContext): Promise<void> {
+/** Throws if the task of a refused request cannot be done again, or not by the login of the person who answers. */
+export async function refuseRedo(
+  { number, task_id }: Escalation,
+  env: RefusedAnswer['env'],
+  { store, supervisor }: DaemonContext,
+): Promise<void> {
   const task = task_id === null ? undefined : await store.tasks.get(task_id)
   const problem = !task ? 'its task is not there any more' : isGone(task) ? `its task ${task.id} is ${task.state}` : ''
   if (problem !== '') throw new AppError('answer_unfit', { number, problem: `${problem}; answer without --again` })
+  const session = task?.session_id == null ? undefined : await store.sessions.get(task.session_id)
+  if (env && session && standsStill(session)) await supervisor.checkLogin(session, env)
 }
 
 function isGone({ state }: Pick<Task, 'state'>): boolean {

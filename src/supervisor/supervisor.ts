@@ -10,7 +10,7 @@ import type { Completion } from './completion/completion.ts'
 import { openCompletion } from './completion/open-completion.ts'
 import { COMPLETION_STATES, needsCompletion } from './completion/work.ts'
 import { openCalendar, openContext, openFeatures, openRuns, type SupervisorOptions } from './compose.ts'
-import type { SupervisorContext } from './context.ts'
+import { prepareResumed, type SupervisorContext } from './context.ts'
 import type { FeatureManager } from './features/features.ts'
 import { openProposals, type Proposals } from './features/proposals.ts'
 import type { GuardWatch } from './guards/watch.ts'
@@ -187,6 +187,11 @@ export class Supervisor {
     if (resumption.settled) this.#options.mayStart?.()
     else this.#refuseWhenFull()
     return resumeParked(row, resumption, this.#supervisor)
+  }
+
+  /** Throws `account_differs` if a session cannot go on with the login of this environment. */
+  async checkLogin(row: SessionRow, env: Record<string, string>): Promise<void> {
+    await prepareResumed(row, env, this.#supervisor)
   }
 
   /** Resumes a session, by default with the environment it was last started with. */

@@ -54,6 +54,10 @@ test('a task that fails because of a refusal waits for a person, and a yes does 
   )
   assert.deepEqual([before.refused, before.escalations.length, before.escalations[0].again], [[], 1, true])
 
+  const foreign = await answer(world, { verdict: 'allow', again: true, env: { ANTHROPIC_API_KEY: 'sk-ant-another' } })
+  assert.equal(foreign.body.error?.code, 'account_differs')
+  assert.equal((await world.store.escalations.get(1))?.verdict, null, 'with another login nothing is recorded')
+
   const { body } = await answer(world, { verdict: 'allow', again: true })
   assert.deepEqual([body.task, body.escalation.verdict], ['goes_on', 'allow'])
   await world.when(id, ({ status }) => status === 'completed')
