@@ -20,7 +20,9 @@ export async function runProgram(args: string[]): Promise<number> {
       throw new AppError('usage', { problem: describeMissingSubcommand(program, command), command: command ?? '' })
     const problem = plainMessage(error)
     if (!COMMANDS.some(row => row.name === command)) throw new AppError('command_unknown', { problem })
-    throw new AppError('usage', { problem, command: findCommandPath(program, argv) })
+    const path = findCommandPath(program, argv)
+    const example = error.code === 'commander.missingArgument' && (await import('./examples.ts')).EXAMPLES[path]?.[0]
+    throw new AppError('usage', { problem: example ? `${problem}, as in: ${example}` : problem, command: path })
   }
 }
 
@@ -158,6 +160,7 @@ function describeMissingSubcommand(program: Command, name: string | undefined): 
 function plainMessage(error: CommanderError): string {
   return error.message
     .replace(/^error: /, '')
+    .replace(/^command-argument value '(.*)' is invalid for argument '([^']*)'/, "'$1' is not a valid $2")
     .replace(/\n\(Did/, ' (did')
     .replaceAll('\n', ' ')
 }

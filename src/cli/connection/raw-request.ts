@@ -87,8 +87,12 @@ export async function rawRequest(request: RawRequest): Promise<RawReply | undefi
 /** A home with a long path has its socket in /tmp, where another user could wait for our token and answer in the daemon's place. */
 function isForeign(socket: string): boolean {
   if (!socket.startsWith('/tmp/')) return false
-  const uid = lstatSync(socket, { throwIfNoEntry: false })?.uid
-  return uid !== undefined && uid !== process.getuid?.()
+  try {
+    const uid = lstatSync(socket, { throwIfNoEntry: false })?.uid
+    return uid !== undefined && uid !== process.getuid?.()
+  } catch {
+    return false // there is a file in place of a folder: the connection says it
+  }
 }
 
 /** A body that is handed to `take` while it arrives. */

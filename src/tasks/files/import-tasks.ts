@@ -34,7 +34,7 @@ export async function importTasks(
   refuseDuplicates(tasks)
   const ordered = orderTasks(tasks)
   if ('cycle' in ordered) {
-    throw tasksWrongError('the import', [
+    throw tasksWrongError('the file', [
       { line: ordered.line, problem: `tasks wait for one another: ${ordered.cycle.join(' → ')}` },
     ])
   }
@@ -110,7 +110,7 @@ function refuseDuplicates(tasks: readonly ImportedTask[]): void {
       problems.push({ line, problem: `${JSON.stringify(id.slice(0, 60))} is the id of another task already` })
     names.add(id)
   }
-  if (problems.length > 0) throw tasksWrongError('the import', problems)
+  if (problems.length > 0) throw tasksWrongError('the file', problems)
 }
 
 /** Refuses references to tasks that are neither in the file nor in the store. */
@@ -128,7 +128,7 @@ async function refuseUnknown(
       problems.push({ line, problem: `no task has the id or title ${JSON.stringify(name.slice(0, 60))}` })
     }
   }
-  if (problems.length > 0) throw tasksWrongError('the import', problems)
+  if (problems.length > 0) throw tasksWrongError('the file', problems)
 }
 
 async function findTakenIds(tasks: readonly ImportedTask[], { store, tx }: TasksTxDeps): Promise<Set<string>> {
