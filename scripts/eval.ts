@@ -11,6 +11,7 @@ import { rankFiles, WEIGHTS, type Weights } from '../src/knowledge/index/rank.ts
 import type { SourceTree } from '../src/knowledge/index/source-tree.ts'
 import { updateIndex } from '../src/knowledge/index/update.ts'
 import { commitTree, type Git, gitIn, type HistoryQuery, historyQueries } from './eval/commit-tree.ts'
+import { reportMemory } from './eval/memory.ts'
 import { reportOverlap } from './eval/overlap.ts'
 
 // npm run eval [-- --repo <path> --queries 200 --before <commit> --json]: how well the index finds the files that commits of a repository changed, by
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     before: { type: 'string', default: 'HEAD' },
     json: { type: 'boolean', default: false },
     overlap: { type: 'boolean', default: false },
+    memory: { type: 'boolean', default: false },
   },
 })
 
@@ -48,6 +50,11 @@ interface Score {
 
 if (values.overlap) {
   await reportOverlap(resolve(values.repo))
+  process.exit()
+}
+
+if (values.memory) {
+  reportMemory()
   process.exit()
 }
 

@@ -163,7 +163,7 @@ export interface MemoryItem {
   beta: number
   successes: number
   failures: number
-  /** The confidence by the rule of the first design, which a setting chooses (the setting memory.learning). */
+  /** The confidence by the rule of the first design, which a setting chooses (`memory.learning`). */
   seed_confidence: number
   /** How often something else was said about the same. */
   conflicts: number

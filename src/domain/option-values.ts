@@ -36,3 +36,7 @@ export type HookGates = (typeof HOOK_GATES)[number]
 /** Where an agent's process runs if it is not our own child: `tmux` is a terminal that a person can enter. */
 export const SESSION_HOSTS = ['tmux'] as const
 export type SessionHost = (typeof SESSION_HOSTS)[number]
+
+/** How the confidence of experience is computed: outcomes that fade, with a lower bound, or steps up and down. */
+export const LEARNING_RULES = ['beta', 'seed'] as const
+export type LearningRule = (typeof LEARNING_RULES)[number]

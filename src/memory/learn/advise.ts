@@ -1,12 +1,9 @@
 import type { MemoryItem } from '../../domain/memory.ts'
+import type { LearningRule } from '../../domain/option-values.ts'
 import type { Risk } from '../../domain/session.ts'
 import { decay, lowerBound, PRIOR, upperBound } from './belief.ts'
 import { knob, type PolicyValues } from './policy.ts'
 import { matchesTrigger } from './triggers.ts'
-
-/** How confidence is computed: by a decayed Beta with a lower bound, or by the rule of the first design (the setting memory.learning). */
-export const LEARNING_RULES = ['beta', 'seed'] as const
-export type LearningRule = (typeof LEARNING_RULES)[number]
 
 export interface AdviceQuestion {
   /** The kind of event: `permission`, `question`, `command`. */
@@ -17,6 +14,7 @@ export interface AdviceQuestion {
   risk?: Risk | undefined
   now: number
   policy: PolicyValues
+  /** `memory.learning`. */
   learning: LearningRule
 }
 
@@ -72,8 +70,10 @@ function adviseOnPermission(known: readonly MemoryItem[], question: AdviceQuesti
   }
   const low = allowed >= LEAST_EVIDENCE ? lowerBound(belief) : 0
   if (low >= bound) return { action: 'allow', confidence: low, reason, items }
-  const high = refused >= LEAST_EVIDENCE ? upperBound(belief) : 1
-  return high <= 1 - DENY_BOUND ? { action: 'deny', confidence: 1 - high, reason, items } : undefined
+  const high = refused >= LEAST_REFUSED ? upperBound(belief) : 1
+  return high <= 1 - DENY_BOUND
+    ? { action: 'deny', confidence: 1 - high, reason: `${reason}; go on without it`, items }
+    : undefined
 }
 
 /** The first design had no bound of its own; this is the usual confidence for an answer without a person. */
@@ -82,6 +82,8 @@ const SEED_BOUND = 0.7
 const DENY_BOUND = 0.7
 /** Two answers of a person, a little faded. One answer counts for the very same request only, and that is a remembered answer. */
 const LEAST_EVIDENCE = 1.2
+/** Three answers: whoever is refused without being asked cannot show that it is different this time. */
+const LEAST_REFUSED = 2.2
 
 /** The evidence for and against an item at a time, without the prior. */
 function evidenceAt(item: MemoryItem, { now, policy }: AdviceQuestion): { for: number; against: number } {

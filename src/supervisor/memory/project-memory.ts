@@ -11,6 +11,7 @@ import {
   type RecordOf,
   recordId,
 } from '../../domain/memory.ts'
+import type { LearningRule } from '../../domain/option-values.ts'
 import type { Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
 import { openMemory, type WriteResult } from '../../memory/broker.ts'
@@ -39,8 +40,8 @@ export interface ProjectMemory extends Disposable {
   noteRecall(task: Task, shown: { arm: Arm; items: readonly RecalledItem[]; agent: string | null }): Promise<void>
   recallOf(task: string, attempt: number): RecordOf<'recall'> | undefined
   knownFixes(key: string): readonly KnownFix[]
-  /** Whether people allow calls like this one; undefined if experience is not sure that they do, and for HIGH. */
-  advise(project: string, tool: string, assessment: Assessment): Promise<Advice | undefined>
+  /** Whether people allow or refuse calls like this one; undefined if experience is not sure, and for HIGH. */
+  advise(project: string, tool: string, assessment: Assessment, learning: LearningRule): Promise<Advice | undefined>
   /** Derives what follows from new records, for a moment. */
   maintain(): void
 }
@@ -110,7 +111,7 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
         return trigger?.kind === 'failure' && action !== null ? [{ trigger: trigger.text, action }] : []
       })
     },
-    async advise(project, tool, { risk, normalised }) {
+    async advise(project, tool, { risk, normalised }, learning) {
       if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return undefined
       const reader = await readerOf({ project })
       const found = broker.find({ reader, kinds: ['procedure'], type: 'permission', limit: MOST_PROCEDURES })
@@ -119,11 +120,9 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
       const question = { event_type: 'permission', text: normalised, risk, now: now(), policy }
       const learned = advise(
         found.map(({ item }) => item),
-        { ...question, learning: 'beta' },
+        { ...question, learning },
       )
-      // A refusal by experience would keep the brain and the person from being asked.
-      if (learned?.action !== 'allow') return undefined
-      return { approve: true, confidence: learned.confidence, reason: learned.reason }
+      return learned && { approve: learned.action === 'allow', confidence: learned.confidence, reason: learned.reason }
     },
     maintain: () => void broker.catchUp({ withinMs: SLICE_MS }),
     [Symbol.dispose]: () => broker[Symbol.dispose](),

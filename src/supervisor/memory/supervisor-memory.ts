@@ -135,7 +135,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
         { project, ...(caller && { caller }) },
       ),
     advise: (project, tool, assessment) =>
-      withMemory(({ memory }) => memory.advise(project, tool, assessment), { project }),
+      withMemory(({ memory }, { learning }) => memory.advise(project, tool, assessment, learning), { project }),
     poke() {
       if (!isClosed) timer ??= setTimeout(() => void learn().finally(() => (timer = undefined)), LEARN_AFTER_MS).unref()
     },

@@ -81,7 +81,20 @@ test('trust is asked for the very file and content that is loaded', async t => {
 })
 
 /** Of which every setting accepts one. */
-const EXAMPLES = [20_000, 0.5, true, 'debug', 'http://127.0.0.1/x', '22:00-07:00', '07:00', '/tmp/x', [], 'x', {}]
+const EXAMPLES = [
+  20_000,
+  0.5,
+  true,
+  'debug',
+  'http://127.0.0.1/x',
+  '22:00-07:00',
+  '07:00',
+  '/tmp/x',
+  'beta',
+  [],
+  'x',
+  {},
+]
 
 for (const key of SETTING_KEYS.filter(each => settingOf(each).project === 'never')) {
   test(`a project file may not set ${key}, trusted or not`, async t => {

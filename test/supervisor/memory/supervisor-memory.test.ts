@@ -128,3 +128,25 @@ test('a call that people allowed again and again is a precedent; a HIGH one neve
   assert.deepEqual(await judge('git commit -m "three"', 'MEDIUM'), ['allow', 'precedent'])
   assert.deepEqual(await judge('rm -rf build', 'HIGH'), ['deny', 'policy'])
 })
+
+test('memory.learning: three answers are enough for beta, and four for the rule of the first design', async t => {
+  const advised = async (learning: string, answers: number, outcome: 'success' | 'failure' = 'success') => {
+    const { project, paths, service } = await world(t, { PCC_MEMORY_LEARNING: learning })
+    using memory = openProjectMemory(paths)
+    const [of] = await memory.keysOf(project)
+    memory.write(
+      Array.from({ length: answers }, (_, n) =>
+        newRecord({
+          ...{ kind: 'procedure', time: Date.now() - n, scope: 'project', of, actor: 'person', authority: 'person' },
+          ...{ event_type: 'permission', trigger: { kind: 'request', text: 'Bash make' }, action: 'allow', outcome },
+        }),
+      ),
+    )
+    const assessment = { risk: 'MEDIUM' as const, normalised: 'Bash make', reasons: [], pieces: [] }
+    return (await service.advise(project, 'Bash', assessment))?.approve
+  }
+  assert.equal(await advised('beta', 3), true)
+  assert.equal(await advised('beta', 3, 'failure'), false, 'what people refuse is refused')
+  assert.equal(await advised('seed', 3), undefined)
+  assert.equal(await advised('seed', 4), true)
+})

@@ -1,3 +1,4 @@
+import { LEARNING_RULES } from '../../option-values.ts'
 import {
   address,
   count,
@@ -59,6 +60,12 @@ export const HUMAN_SETTINGS = {
   'memory.holdout_share': share({
     standard: 0.1,
     about: 'Share of tasks that are not shown what was learned, to measure what showing it is worth',
+    project: 'never',
+  }),
+  'memory.learning': oneOf(LEARNING_RULES, {
+    standard: 'beta',
+    about:
+      'How sure experience is: `beta` weighs outcomes that fade and takes a lower bound, `seed` adds 0.05 for a success and takes 0.10 for a failure',
     project: 'never',
   }),
 } as const satisfies Record<string, Setting>
