@@ -66,7 +66,17 @@ export const WORKSPACE_CRASH_POINTS = [
   'landing.before-return',
 ] as const
 
-export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS)[number]
+/** The steps of writing to memory, at which `test/memory/kill-rounds.ts` kills a writer. No task passes them in a fixed order. */
+export const MEMORY_CRASH_POINTS = [
+  'memory.before-append',
+  'memory.after-append',
+  'memory.before-derived',
+  'memory.after-forget-note',
+  'memory.before-forgotten',
+  'memory.after-rewrite',
+] as const
+
+export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS | typeof MEMORY_CRASH_POINTS)[number]
 
 /** The published program never dies on purpose. */
 const FROM_SOURCE = import.meta.url.endsWith('.ts')

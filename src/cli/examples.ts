@@ -22,6 +22,26 @@ export const EXAMPLES: Record<string, readonly string[]> = {
   ],
   graph: ['pcc graph src/store/orders.ts', 'pcc graph Store.save --depth 1', 'pcc graph saveOrder --mermaid'],
   index: ['pcc index', 'pcc index ./api --rebuild'],
+  memory: ['pcc memory search how are migrations run', 'pcc memory remember "Use pnpm, never npm"'],
+  'memory search': [
+    'pcc memory search how are migrations run',
+    'pcc memory search --kind fact',
+    'pcc memory search --all npm',
+  ],
+  'memory show': ['pcc memory show i-3fa91c0d12ab34cd', 'pcc memory show m-3fa91c0d12ab34cd56ef7890 --json'],
+  'memory remember': [
+    'pcc memory remember "Migrations run with npm run migrate"',
+    'pcc memory remember --global --category preference "Answer in English"',
+  ],
+  'memory forget': [
+    'pcc memory forget i-3fa91c0d12ab34cd',
+    'pcc memory forget --containing "old-server.example" --yes',
+  ],
+  'memory export': ['pcc memory export', 'pcc memory export memory.jsonl'],
+  'memory import': ['pcc memory import memory.jsonl', 'pcc memory import memory.jsonl --json'],
+  'memory doctor': ['pcc memory doctor', 'pcc memory doctor --json'],
+  'memory rebuild': ['pcc memory rebuild', 'pcc memory rebuild --dry-run'],
+  'memory policy': ['pcc memory policy', 'pcc memory policy --json'],
   run: ['pcc run .', 'pcc run . --dry-run', 'pcc run login --parallel 3 --at "tomorrow 02:00"'],
   task: ['pcc task add "Validate ISBN numbers"', 'pcc task list', 'pcc task import plan.md'],
   'task add': [

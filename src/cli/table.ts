@@ -224,6 +224,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/journal.ts')).addJournalCommand(program),
   },
   {
+    name: 'memory',
+    group: REST,
+    summary: 'See, correct and take along what was learned',
+    add: async program => (await import('./commands/memory/memory.ts')).addMemoryCommand(program),
+  },
+  {
     name: 'notes',
     noun: 'task',
     summary: 'Read and write what is worth knowing about a project',

@@ -189,7 +189,7 @@ export interface MemoryItem {
   evidence: readonly string[]
 }
 
-/** One thing that an agent, the brain or a person is shown. @public */
+/** One thing that an agent, the brain or a person is shown. */
 export interface RecalledItem {
   id: string
   kind: ItemKind
@@ -226,7 +226,7 @@ export function newRecord(fields: NewRecord): MemoryRecord {
   return { id: recordId(), ...DEFAULTS, ...fields } as MemoryRecord
 }
 
-/** The id of a record: the same for the same `cause` (`event:17`, `attempt:t-3fa91c/2 fact`), a new one without. @public */
+/** The id of a record: the same for the same `cause` (`event:17`, `attempt:t-3fa91c/2 fact`), a new one without. */
 export function recordId(cause?: string): string {
   if (cause === undefined) return `m-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
   return `m-${createHash('sha256').update(cause).digest('hex').slice(0, 24)}`

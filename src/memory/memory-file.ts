@@ -2,6 +2,7 @@ import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts
 import { mayRead } from '../domain/memory.ts'
 import { DerivedFile } from '../store/derived-file.ts'
 import { applyRecord, itemIdsOf } from './learn/apply-record.ts'
+import type { ItemUse } from './learn/importance.ts'
 import type { PolicyValues } from './learn/policy.ts'
 import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './rank-items.ts'
 import { type ItemRow, indexItems, matchText, removeWords, TEXT_TABLES } from './text-index.ts'
@@ -23,6 +24,9 @@ const TABLES = [
   'create table ids (id text primary key, segment integer, at integer, kind text) without rowid',
   `create index ids_by_kind on ids (kind, segment, at) where kind in ('recall', 'result', 'move', 'policy')`,
   'create table damage (segment text not null, at integer not null, problem text not null, primary key (segment, at)) without rowid',
+  /** To which tasks an item was shown, and whether they succeeded. */
+  'create table shown (item text not null, task text not null, succeeded integer not null default 0, primary key (item, task)) without rowid',
+  'create index shown_by_task on shown (task)',
   'create table policy (name text primary key, value real not null) without rowid',
   `create table items (rowid integer primary key, id text not null unique, kind text not null, type text not null, scope text not null,
      "of" text not null, session text, updated_at integer not null, ended_at integer, body text not null)`,
@@ -108,7 +112,7 @@ export class MemoryFile extends DerivedFile {
     const changed = new Map<string, MemoryItem | undefined>()
     let policy = this.policy()
     for (const record of records) {
-      if (record.kind === 'policy') {
+      if (record.kind === 'policy' && record.scope === 'global' && record.role === null) {
         this.run(
           'insert into policy values (?, ?) on conflict (name) do update set value = excluded.value',
           record.name,
@@ -116,6 +120,7 @@ export class MemoryFile extends DerivedFile {
         )
         policy = { ...policy, [record.name]: record.after }
       }
+      this.#noteUse(record)
       for (const id of itemIdsOf(record)) {
         const before = changed.has(id) ? changed.get(id) : this.item(id)
         const after = applyRecord(before, record, policy, id)
@@ -126,6 +131,24 @@ export class MemoryFile extends DerivedFile {
       this,
       [...changed.values()].flatMap(item => (item ? this.#putRow(item) : [])),
     )
+  }
+
+  /** What became of the tasks to which an item was shown. */
+  countUses(id: string): ItemUse {
+    const row = this.row<{ shown: number; succeeded: number | null }>(
+      'select count(*) as shown, sum(succeeded) as succeeded from shown where item = ?',
+      id,
+    )
+    return { shown: row?.shown ?? 0, succeeded: row?.succeeded ?? 0 }
+  }
+
+  #noteUse(record: MemoryRecord): void {
+    if (record.task === null) return
+    if (record.kind === 'recall' && record.arm === 'with')
+      for (const item of record.items)
+        this.run('insert or ignore into shown (item, task) values (?, ?)', item, record.task)
+    if (record.kind === 'result')
+      this.run('update shown set succeeded = ? where task = ?', record.outcome === 'success' ? 1 : 0, record.task)
   }
 
   putItem(item: MemoryItem): void {

@@ -11,7 +11,7 @@ type RunGit = (project: string, args: readonly string[]) => Promise<{ ok: boolea
  * moved, and a clone has the same. Another one, or one whose history is cut short (a shallow clone), is known by its folder: moved, it starts
  * anew. The folder is a key of every project, so that nothing is lost when a project gets its first commit.
  *
- * Nothing that lies in the project can choose its key, except by its whole history: forks of one repository share their memory on this machine. @public
+ * Nothing that lies in the project can choose its key, except by its whole history: forks of one repository share their memory on this machine.
  */
 export async function projectKeys(project: string, git: RunGit): Promise<[string, ...string[]]> {
   const folder = `dir-${digest(realPath(project))}`

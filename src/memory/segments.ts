@@ -23,6 +23,9 @@ export const MOST_LINE_BYTES = 65_536
 const ROTATE_BYTES = 8_000_000
 /** Read at once. */
 const CHUNK_BYTES = 1_048_576
+/** Most lines are shorter. */
+const LINE_CHUNK_BYTES = 4_096
+const TOO_LONG = '…'
 
 /** A segment: its name is `<key>.<number>.jsonl`, and the key says whose records it holds. */
 export interface Segment {
@@ -51,7 +54,7 @@ export class Segments {
   readonly #dir: string
   readonly #rotateBytes: number
 
-  constructor(dir: string, { rotateBytes = ROTATE_BYTES } = {}) {
+  constructor(dir: string, rotateBytes = ROTATE_BYTES) {
     this.#dir = dir
     this.#rotateBytes = rotateBytes
   }
@@ -98,20 +101,20 @@ export class Segments {
     }
   }
 
-  /** The whole lines from an offset on. A line that is too long is given as an empty text. */
-  *read(name: string, from = 0): Generator<LogLine> {
+  /** The whole lines from an offset on. Of one that is too long, a text is given that nobody can parse. */
+  *read(name: string, from = 0, chunkBytes = CHUNK_BYTES): Generator<LogLine> {
     const file = openSync(join(this.#dir, name), constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
       let at = from
       let rest = Buffer.alloc(0)
       for (;;) {
-        const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
-        const count = readSync(file, chunk, 0, CHUNK_BYTES, at + rest.length)
+        const chunk = Buffer.allocUnsafe(chunkBytes)
+        const count = readSync(file, chunk, 0, chunkBytes, at + rest.length)
         if (count === 0) return
         const bytes = rest.length === 0 ? chunk.subarray(0, count) : Buffer.concat([rest, chunk.subarray(0, count)])
         let begin = 0
         for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, begin)) {
-          const text = end - begin > MOST_LINE_BYTES ? '' : bytes.toString('utf8', begin, end)
+          const text = end - begin > MOST_LINE_BYTES ? TOO_LONG : bytes.toString('utf8', begin, end)
           yield { text, at: at + begin, next: at + end + 1 }
           begin = end + 1
         }
@@ -123,10 +126,20 @@ export class Segments {
     }
   }
 
+  /** Writes a segment anew with its lines changed, if `isWanted` says so after it has seen them all. */
+  replace(name: string, change: (line: string) => string, isWanted: () => boolean): void {
+    const lines = [...this.read(name)].map(({ text }) => change(text))
+    if (isWanted()) replaceEntry(join(this.#dir, name), `${lines.join('\n')}\n`)
+  }
+
+  has(name: string): boolean {
+    return this.#look(name) !== undefined
+  }
+
   /** One line; undefined if there is none at that place. */
   lineAt(name: string, at: number): string | undefined {
     try {
-      for (const { text } of this.read(name, at)) return text
+      for (const { text } of this.read(name, at, LINE_CHUNK_BYTES)) return text
     } catch {
       // The segment was removed, or cannot be read.
     }

@@ -5,7 +5,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
+import { CRASH_POINTS, MEMORY_CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
 const BASE = fileURLToPath(new URL('../../src/base', import.meta.url))
@@ -61,7 +61,7 @@ test('what is published does not die at a step, whatever the environment says', 
 test('every listed step occurs in the code once', () => {
   const text = sources().join('\n')
   const uses = [...text.matchAll(/crashPoint\('([^']+)'\)/g)].map(([, name]) => name ?? '')
-  assert.deepEqual(uses.toSorted(), [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS].toSorted())
+  assert.deepEqual(uses.toSorted(), [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS, ...MEMORY_CRASH_POINTS].toSorted())
 })
 
 function sources(): string[] {

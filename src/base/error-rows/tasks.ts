@@ -371,7 +371,13 @@ export const MEMORY_ERRORS = {
     exit: 1,
     http: 507,
     says: 'The memory in {folder} cannot be written: {problem}',
-    next: 'Make room, or correct the permissions. Nothing of it was stored.',
+    next: 'Make room, or correct the permissions, and try again: nothing is stored twice.',
+  },
+  memory_unknown: {
+    exit: 2,
+    http: 404,
+    says: 'There is nothing in memory with the id {id}.',
+    next: 'List what there is with: pcc memory search',
   },
   memory_foreign: {
     exit: 2,

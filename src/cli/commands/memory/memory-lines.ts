@@ -1,0 +1,87 @@
+import { neutral } from '../../../base/neutral.ts'
+import type { MemoryItem, MemoryRecord, RecordOf } from '../../../domain/memory.ts'
+import type { MemoryAudit } from '../../../memory/examine.ts'
+import { counted, dateTime } from '../../render/format.ts'
+import { cut, pad, type Terminal } from '../../render/text.ts'
+
+/** A line for each item: its id, what it is, and how often it held. */
+export function itemLines(found: readonly { item: MemoryItem }[], terminal: Terminal): string[] {
+  if (found.length === 0) return ['Nothing is known about that yet.']
+  return found.map(({ item }) => {
+    const { id, kind, successes, failures, ended_at, text } = item
+    const count = successes + failures === 0 ? '' : `${successes}/${successes + failures}`
+    const head = `${id}  ${pad(kind.replace('_', '-'), 12)}  ${pad(count, 6)}  `
+    const line = `${ended_at === null ? '' : '(no longer) '}${neutral(text).replace(/\s+/g, ' ')}`
+    return `${head}${cut(line, Math.max(20, terminal.width - head.length))}`
+  })
+}
+
+/** Everything about one item. */
+export function itemPage(item: MemoryItem, records: readonly MemoryRecord[], terminal: Terminal): string[] {
+  const { id, kind, type, scope, of, authority, tier, trigger, action, ended_at, ended_by } = item
+  return [
+    terminal.paint('bold', neutral(item.text)),
+    '',
+    `${id}: ${kind.replace('_', '-')} (${neutral(type)}), ${scope}${of === '' ? '' : ` ${neutral(of)}`}, ${tier}`,
+    `by ${authority}; worked ${item.successes} times, failed ${item.failures} times, shown ${counted(item.uses, 'time')}`,
+    ...(trigger ? [`when: ${trigger.kind} ${neutral(trigger.text)}`] : []),
+    ...(action === null ? [] : [`then: ${neutral(action)}`]),
+    ...(ended_at === null ? [] : [`no longer true since ${dateTime(ended_at)} (${neutral(ended_by ?? '')})`]),
+    ...item.about.map(({ path, blob }) => `about ${neutral(path)} at ${blob.slice(0, 12)}`),
+    '',
+    'It rests on:',
+    ...records.flatMap(recordLine),
+  ]
+}
+
+export function recordLine(record: MemoryRecord): string[] {
+  const { id, time, kind, actor, authority, outcome, evidence, task } = record
+  const who = [`${actor} (${authority})`, ...(task === null ? [] : [task])].join(', ')
+  return [
+    `  ${id}  ${dateTime(time)}  ${kind}, ${outcome}, ${neutral(who)}`,
+    ...(evidence.length === 0 ? [] : [`      ${evidence.map(neutral).join(' ')}`]),
+  ]
+}
+
+/** What `pcc memory doctor` and `pcc memory rebuild` found and did. */
+export function auditLines(
+  audit: MemoryAudit,
+  { converted, rebuilt }: { converted: number; rebuilt: boolean },
+): string[] {
+  const { folder, writable, segments, records, items, damaged, doubled, older, forgotten, outbox } = audit
+  const olderLines = Object.values(older).reduce((sum, count) => sum + count, 0)
+  return [
+    `${folder}: ${counted(records, 'record')} in ${counted(segments, 'segment')}, ${counted(items, 'item')}`,
+    ...(rebuilt
+      ? [`Derived anew${converted > 0 ? `; ${counted(converted, 'line')} of older versions written anew` : ''}.`]
+      : []),
+    ...(writable ? [] : ['The disk is read-only: memory is read, and nothing new is learned.']),
+    ...(olderLines > 0
+      ? [`${counted(olderLines, 'line')} of older versions: pcc memory rebuild writes them anew.`]
+      : []),
+    ...(forgotten > 0 ? [`${counted(forgotten, 'record')} forgotten for good.`] : []),
+    ...(outbox ? ['Hooks have left something that is not stored yet.'] : []),
+    ...(doubled > 0 ? [`${counted(doubled, 'line')} say the same again, and do not count.`] : []),
+    ...damaged.map(({ segment, at, problem }) => `Damaged: ${segment}, byte ${at}: ${problem}. The rest is used.`),
+    ...(damaged.length === 0 && writable ? ['Nothing is wrong with it.'] : []),
+  ]
+}
+
+/** The thresholds in force and how they came to be. */
+export function policyLines(
+  rows: readonly { name: string; value: number; standard: number }[],
+  changes: readonly RecordOf<'policy'>[],
+  terminal: Terminal,
+): string[] {
+  return [
+    ...rows.map(
+      ({ name, value, standard }) => `${pad(name, 26)} ${value}${value === standard ? '' : ` (usually ${standard})`}`,
+    ),
+    '',
+    ...(changes.length === 0 ? [terminal.paint('dim', 'Nothing was ever changed.')] : []),
+    ...changes.map(
+      ({ time, version, name, before, after, reason }) =>
+        `${dateTime(time)}  ${version}  ${name} ${before} → ${after}: ${neutral(reason)}`,
+    ),
+  ]
+}

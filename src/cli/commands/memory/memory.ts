@@ -1,0 +1,301 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { finished } from 'node:stream/promises'
+import type { Command } from 'commander'
+import { AppError } from '../../../base/errors.ts'
+import { neutral } from '../../../base/neutral.ts'
+import {
+  FACT_CATEGORIES,
+  ITEM_KINDS,
+  type ItemKind,
+  type MemoryItem,
+  type MemoryReader,
+  type MemoryRecord,
+  newRecord,
+} from '../../../domain/memory.ts'
+import { type MemoryBroker, openMemory } from '../../../memory/broker.ts'
+import { type CommandContext, commandContext } from '../../context.ts'
+import { confirm } from '../../input.ts'
+import { optionParser, refuseInSession } from '../../options.ts'
+import { counted } from '../../render/format.ts'
+import { auditLines, itemLines, itemPage, policyLines, recordLine } from './memory-lines.ts'
+
+const PROJECT_HELP = 'the project directory (default: this one)'
+
+/** `pcc memory`: what was learned, and how to look at it, correct it and take it along. Works without the daemon. */
+export function addMemoryCommand(program: Command): void {
+  const memory = program
+    .command('memory')
+    .description('See, correct and take along what was learned from earlier work; agents get what fits')
+
+  memory
+    .command('search', { isDefault: true })
+    .description('Find what is known here; without words, the newest')
+    .argument('[words...]', 'a question or some words')
+    .option('--kind <kind>', `only ${ITEM_KINDS.join(', ')}`, kindOption)
+    .option('--top <n>', 'show at most n', countOption, 10)
+    .option('--all', 'of all projects, sessions and agents, and what is no longer true')
+    .option('--project <path>', PROJECT_HELP)
+    .option('--json', 'print JSON')
+    .action(async (words: string[], options: SearchOptions, command: Command) => {
+      const context = await commandContext(command)
+      if (options.all) refuseInSession(context.env, 'memory search --all')
+      const reader = options.all ? person() : await readerIn(options.project)
+      using broker = openMemory(context.paths)
+      broker.catchUp()
+      const found = broker.find({
+        reader,
+        text: words.length === 0 ? undefined : words.join(' '),
+        kinds: options.kind && [options.kind],
+        withEnded: options.all,
+        limit: options.top,
+      })
+      if (context.json) return print(context, { items: found })
+      for (const line of itemLines(found, context.terminal)) context.out(line)
+    })
+
+  memory
+    .command('show')
+    .description('Show one item with everything that it rests on, or one record')
+    .argument('<id>', 'as pcc memory search shows it')
+    .option('--json', 'print JSON')
+    .action(async (id: string, _options: object, command: Command) => {
+      const context = await commandContext(command)
+      refuseInSession(context.env, 'memory show …')
+      using broker = openMemory(context.paths)
+      broker.catchUp()
+      const item = broker.item(id, person())
+      const records = (item?.records ?? [id]).flatMap(record => broker.record(record, person()) ?? [])
+      if (!item && records.length === 0) throw new AppError('memory_unknown', { id: neutral(id) })
+      if (context.json) return print(context, { item: item ?? null, records })
+      const page = item ? itemPage(item, records, context.terminal) : records.flatMap(recordLine)
+      for (const line of page) context.out(line)
+    })
+
+  memory
+    .command('remember')
+    .description('Tell memory something; it counts more than anything that agents or gates say')
+    .argument('<text...>', 'one thing, in a sentence or two')
+    .option(
+      '--about <subject>',
+      'what it is about; an earlier fact about the same no longer holds (default: its first words)',
+    )
+    .option('--category <word>', `${FACT_CATEGORIES.join(', ')}`, categoryOption, 'convention')
+    .option('--global', 'for all projects')
+    .option('--project <path>', PROJECT_HELP)
+    .option('--json', 'print JSON')
+    .action(async (words: string[], options: RememberOptions, command: Command) => {
+      const context = await commandContext(command)
+      refuseInSession(context.env, 'memory remember …')
+      const text = words.join(' ').trim()
+      const record = newRecord({
+        ...{ kind: 'fact', time: Date.now(), actor: 'person', authority: 'person', importance: 0.8, confidence: 1 },
+        ...(options.global
+          ? { scope: 'global', of: '' }
+          : { scope: 'project', of: (await keysOf(options.project))[0] }),
+        ...{
+          category: options.category,
+          subject: options.about ?? text.slice(0, 100),
+          text,
+          source: 'a person',
+          about: [],
+        },
+      })
+      using broker = openMemory(context.paths)
+      const { refused } = broker.write([record])
+      if (refused[0]) throw new AppError('usage', { problem: refused[0].problem, command: 'memory remember' })
+      context.out(context.json ? JSON.stringify({ id: record.id }) : `Remembered: ${record.id}`)
+    })
+
+  memory
+    .command('forget')
+    .description('Forget for good: nothing on this disk holds it any longer, and it does not come back')
+    .argument('[ids...]', 'items or records')
+    .option('--containing <text>', 'every record that contains this text, in any project')
+    .option('-y, --yes', 'do not ask')
+    .option('--json', 'print JSON')
+    .action(async (ids: string[], options: { containing?: string; yes?: true }, command: Command) =>
+      forgetAll(await commandContext(command), ids, options),
+    )
+
+  memory
+    .command('export')
+    .description('Write all records as lines of JSON')
+    .argument('[file]', 'where to (default: standard output)')
+    .option('--json', 'print JSON')
+    .action(async (file: string | undefined, _options: object, command: Command) => {
+      const context = await commandContext(command)
+      refuseInSession(context.env, 'memory export')
+      const { exportLines } = await import('../../../memory/exchange.ts')
+      using broker = openMemory(context.paths)
+      const target = file === undefined ? undefined : createWriteStream(resolve(file), { flags: 'wx', mode: 0o600 })
+      let count = 0
+      for (const line of exportLines(broker)) {
+        count += 1
+        if (target) target.write(`${line}\n`)
+        else context.out(line)
+      }
+      if (!target) return
+      await finished(target.end())
+      context.out(
+        context.json
+          ? JSON.stringify({ file: resolve(file ?? ''), records: count })
+          : `Written: ${counted(count, 'record')}`,
+      )
+    })
+
+  memory
+    .command('import')
+    .description('Read exported records. What this memory did not write itself counts as text from outside')
+    .argument('<file>', 'as pcc memory export wrote it')
+    .option('--json', 'print JSON')
+    .action(async (file: string, _options: object, command: Command) => {
+      const context = await commandContext(command)
+      refuseInSession(context.env, 'memory import …')
+      const { importLines } = await import('../../../memory/exchange.ts')
+      const lines = await Array.fromAsync(createInterface({ input: createReadStream(resolve(file)) }))
+      using broker = openMemory(context.paths)
+      const { stored, known, refused, lowered } = importLines(broker, lines)
+      if (context.json) return print(context, { stored: stored.length, known: known.length, lowered, refused })
+      context.out(`Stored: ${counted(stored.length, 'record')}; ${known.length} were known or forgotten before.`)
+      if (lowered > 0) context.out(`${lowered} of them count as text from outside: this memory did not write them.`)
+      for (const { id, problem } of refused) context.note(`Refused: ${neutral(id)}: ${neutral(problem)}`)
+    })
+
+  memory
+    .command('doctor')
+    .description('Read the whole log and say what is wrong with it')
+    .option('--json', 'print JSON')
+    .action(async (_options: object, command: Command) => audit(await commandContext(command), { rebuilds: false }))
+
+  memory
+    .command('rebuild')
+    .description('Make everything derived anew from the log, and write lines of older versions anew')
+    .option('--dry-run', 'only say what would be done')
+    .option('--json', 'print JSON')
+    .action(async ({ dryRun }: { dryRun?: true }, command: Command) => {
+      const context = await commandContext(command)
+      refuseInSession(context.env, 'memory rebuild')
+      return audit(context, { rebuilds: !dryRun })
+    })
+
+  memory
+    .command('policy')
+    .description('Show the thresholds in force, and every change of them with its reason')
+    .option('--project <path>', PROJECT_HELP)
+    .option('--json', 'print JSON')
+    .action(async ({ project }: { project?: string }, command: Command) => {
+      const context = await commandContext(command)
+      const { KNOBS, knob, policyFor } = await import('../../../memory/learn/policy.ts')
+      const projects = await keysOf(project)
+      using broker = openMemory(context.paths)
+      const changes = broker.records('policy', { ...person(), agent: null, projects })
+      const values = policyFor(changes, { role: null, projects })
+      const names = Object.keys(KNOBS) as (keyof typeof KNOBS)[]
+      const rows = names.map(name => ({ name, value: knob(values, name), standard: KNOBS[name].standard }))
+      if (context.json) return print(context, { policy: rows, changes })
+      for (const line of policyLines(rows, changes, context.terminal)) context.out(line)
+    })
+}
+
+interface SearchOptions {
+  kind?: ItemKind
+  top: number
+  all?: true
+  project?: string
+}
+
+interface RememberOptions {
+  about?: string
+  category: (typeof FACT_CATEGORIES)[number]
+  global?: true
+  project?: string
+}
+
+/** `pcc memory forget` */
+async function forgetAll(
+  context: CommandContext,
+  ids: string[],
+  { containing, yes }: { containing?: string; yes?: true },
+): Promise<void> {
+  refuseInSession(context.env, 'memory forget …')
+  if (ids.length === 0 && !containing)
+    throw new AppError('usage', {
+      problem: 'Say what to forget: ids, or --containing and a text',
+      command: 'memory forget',
+    })
+  const [{ forget }, { itemIdsOf }] = await Promise.all([
+    import('../../../memory/forget.ts'),
+    import('../../../memory/learn/apply-record.ts'),
+  ])
+  using broker = openMemory(context.paths)
+  broker.catchUp()
+  for (const id of ids) if (!isThere(broker, id)) throw new AppError('memory_unknown', { id: neutral(id) })
+  const wanted = new Set(ids)
+  const isMeant = (record: MemoryRecord) =>
+    wanted.has(record.id) ||
+    (record.kind !== 'recall' && itemIdsOf(record).some(id => wanted.has(id))) ||
+    (containing !== undefined && JSON.stringify(record).includes(JSON.stringify(containing).slice(1, -1)))
+  const what = ids.length > 0 ? ids.join(', ') : `all that contains "${containing}"`
+  await confirm({ action: 'Forgetting', question: `Forget ${neutral(what)} for good?`, yes: yes === true })
+  const forgotten = forget(broker, isMeant)
+  broker.catchUp()
+  context.out(
+    context.json
+      ? JSON.stringify({ forgotten })
+      : `Forgotten: ${counted(forgotten.length, 'record')}. The events of sessions still hold what happened.`,
+  )
+}
+
+function isThere(broker: MemoryBroker, id: string): MemoryItem | MemoryRecord | undefined {
+  return broker.item(id, person()) ?? broker.record(id, person())
+}
+
+/** `pcc memory doctor` and `pcc memory rebuild` */
+async function audit(context: CommandContext, { rebuilds }: { rebuilds: boolean }): Promise<void> {
+  const { auditMemory, migrateLog } = await import('../../../memory/examine.ts')
+  using broker = openMemory(context.paths)
+  const converted = rebuilds ? migrateLog(broker).converted : 0
+  const found = auditMemory(broker)
+  if (context.json) print(context, { ...found, converted })
+  else for (const line of auditLines(found, { converted, rebuilt: rebuilds })) context.out(line)
+  if (found.damaged.length > 0 && !rebuilds) process.exitCode = 1
+}
+
+function print({ out }: CommandContext, value: unknown): void {
+  out(JSON.stringify(value, null, 2))
+}
+
+function person(): MemoryReader {
+  return { agent: 'person', role: null, session: null, projects: [], now: Date.now() }
+}
+
+/** Sees what a session in the project would see. */
+async function readerIn(project: string | undefined): Promise<MemoryReader> {
+  return { ...person(), agent: null, projects: await keysOf(project) }
+}
+
+async function keysOf(project = '.'): Promise<[string, ...string[]]> {
+  const [{ projectKeys }, { git }] = await Promise.all([
+    import('../../../memory/project-keys.ts'),
+    import('../../../workspace/git/git.ts'),
+  ])
+  return projectKeys(resolve(project), git)
+}
+
+function kindOption(text: string): ItemKind {
+  return optionParser(word => ITEM_KINDS.find(kind => kind === word), `It must be ${ITEM_KINDS.join(', ')}.`)(text)
+}
+
+function categoryOption(text: string): (typeof FACT_CATEGORIES)[number] {
+  return optionParser(
+    word => FACT_CATEGORIES.find(each => each === word),
+    `It must be ${FACT_CATEGORIES.join(', ')}.`,
+  )(text)
+}
+
+const countOption = optionParser(
+  text => (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= 200 ? Number(text) : undefined),
+  'It must be a number from 1 to 200.',
+)

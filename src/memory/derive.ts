@@ -1,0 +1,116 @@
+import { crashPoint } from '../base/crash-point.ts'
+import { AppError } from '../base/errors.ts'
+import { MEMORY_SCHEMA, type MemoryRecord } from '../domain/memory.ts'
+import { type Line, readLine, type Upgrades } from './lines.ts'
+import type { MemoryFile } from './memory-file.ts'
+import type { Segment, Segments } from './segments.ts'
+
+/** The log, and the file that follows from it. */
+export interface MemoryFiles {
+  segments: Segments
+  file: MemoryFile
+  upgrades: Upgrades
+}
+
+/** Records are applied so many at a time: some milliseconds. */
+const BATCH = 500
+
+/**
+ * Reads the ids of all lines that the file does not know yet: another process may have been killed after it wrote them. Returns false if
+ * the file does not follow from these segments: one was removed, or written anew, and whoever did it was killed. Inside of a transaction.
+ */
+export function readAllIds(parts: MemoryFiles): boolean {
+  const { file, segments } = parts
+  if (file.readMeta('rewriting') !== undefined) return false
+  const found = segments.list()
+  const names = new Set(found.map(({ name }) => name))
+  const known = file.rows<{ name: string; known: number }>('select name, known from segments')
+  if (known.some(({ name }) => !names.has(name))) return false
+  const sizes = new Map(known.map(row => [row.name, row.known]))
+  if (found.some(({ name, size }) => size < (sizes.get(name) ?? 0))) return false
+  for (const segment of found) if (segment.size > (sizes.get(segment.name) ?? 0)) readNewIds(parts, segment)
+  return true
+}
+
+/** Adds lines to the segments of a key, each id once. Inside of a transaction, and while no other process writes. */
+export function appendLines(
+  parts: MemoryFiles,
+  key: string,
+  lines: ReadonlyMap<string, Line>,
+): { stored: string[]; known: string[] } {
+  const { file, segments } = parts
+  const last = file.row<{ number: number | null }>('select max(number) as number from segments where key = ?', key)
+  const own = segments.from(key, last?.number ?? 1)
+  for (const segment of own) readNewIds(parts, segment)
+  const known = [...lines.keys()].filter(id => file.row('select 1 from ids where id = ?', id) !== undefined)
+  const skipped = new Set(known)
+  const fresh = [...lines.values()].filter(({ id }) => !skipped.has(id))
+  if (fresh.length === 0) return { stored: [], known }
+  crashPoint('memory.before-append')
+  const added = segments.append(
+    key,
+    own.at(-1),
+    fresh.map(({ text }) => text),
+  )
+  crashPoint('memory.after-append')
+  const row = segmentRow(file, { ...added, key })
+  let at = added.from
+  for (const { id, kind, text } of fresh) {
+    file.run('insert into ids values (?, ?, ?, ?)', id, row, at, kind)
+    at += Buffer.byteLength(text) + 1
+  }
+  file.run('update segments set known = ? where id = ?', added.to, row)
+  return { stored: fresh.map(({ id }) => id), known }
+}
+
+/** The next segment with lines that nothing was derived from. */
+export function nextToApply(
+  file: MemoryFile,
+): { id: number; name: string; applied: number; known: number } | undefined {
+  return file.row('select id, name, applied, known from segments where applied < known order by id limit 1')
+}
+
+/** Derives what follows from the next lines of one segment. They and how far they go are stored together. */
+export function applyNext({ file, segments, upgrades }: MemoryFiles): void {
+  file.transaction(() => {
+    const segment = nextToApply(file)
+    if (!segment) return
+    const records: MemoryRecord[] = []
+    let next = segment.applied
+    for (const line of segments.read(segment.name, segment.applied)) {
+      if (line.at >= segment.known || records.length >= BATCH) break
+      next = line.next
+      if (line.text === '') continue
+      const read = readLine(line.text, upgrades)
+      if ('record' in read) records.push(read.record)
+      else if ('problem' in read)
+        file.run('insert or ignore into damage values (?, ?, ?)', segment.name, line.at, read.problem)
+    }
+    file.apply(records)
+    const isEnd = next === segment.applied
+    file.run('update segments set applied = ? where id = ?', isEnd ? segment.known : next, segment.id)
+    crashPoint('memory.before-derived')
+  })
+}
+
+function readNewIds({ file, segments, upgrades }: MemoryFiles, segment: Segment): void {
+  const id = segmentRow(file, segment)
+  const known = file.row<{ known: number }>('select known from segments where id = ?', id)?.known ?? 0
+  if (segment.size <= known) return
+  let next = known
+  for (const line of segments.read(segment.name, known)) {
+    const read = line.text === '' ? undefined : readLine(line.text, upgrades)
+    if (read && 'newer' in read)
+      throw new AppError('memory_newer', { file: segment.name, found: read.newer, known: MEMORY_SCHEMA })
+    if (read && 'record' in read)
+      file.run('insert or ignore into ids values (?, ?, ?, ?)', read.record.id, id, line.at, read.record.kind)
+    next = line.next
+  }
+  file.run('update segments set known = ? where id = ?', next, id)
+}
+
+function segmentRow(file: MemoryFile, { name, key, number }: Omit<Segment, 'size'>): number {
+  const row = file.row<{ id: number }>('select id from segments where name = ?', name)
+  if (row) return row.id
+  return file.run('insert into segments (name, key, number, known, applied) values (?, ?, ?, 0, 0)', name, key, number)
+}

@@ -1,0 +1,87 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { AppError } from '../base/errors.ts'
+import { isObject, parseJson } from '../base/json.ts'
+import { MEMORY_SCHEMA, type MemoryRecord, type RecordKind } from '../domain/memory.ts'
+import type { MemoryBroker, WriteResult } from './broker.ts'
+import { readLine } from './lines.ts'
+
+/** What a file from elsewhere may bring. It can say what somebody saw, and nothing that decides. */
+const FOREIGN_KINDS: readonly RecordKind[] = ['episode', 'fact', 'anti_pattern']
+
+/** All records of the log, one line each. A seal says that this memory wrote it: who changes a line breaks its seal. */
+export function* exportLines(memory: MemoryBroker): Generator<string> {
+  const key = sealKey(memory.folder)
+  const { segments, upgrades } = memory.inspect(parts => parts)
+  for (const { name } of segments.list()) {
+    for (const { text } of segments.read(name)) {
+      const read = text === '' ? undefined : readLine(text, upgrades)
+      if (!read || !('record' in read)) continue
+      const record = JSON.stringify(read.record)
+      yield `{"seal":"${seal(key, record)}","record":${record}}`
+    }
+  }
+}
+
+export interface ImportedRecords extends WriteResult {
+  /** Lines that this memory did not write, and that count as text from outside. */
+  lowered: number
+}
+
+/**
+ * Stores exported lines. Those that this memory sealed come back as they were. All others are text from outside, whatever they say of
+ * themselves: their authority is `external`, and what would decide something is refused. What was forgotten stays forgotten.
+ */
+export function importLines(memory: MemoryBroker, lines: Iterable<string>): ImportedRecords {
+  const key = sealKey(memory.folder)
+  const records: MemoryRecord[] = []
+  const refused: ImportedRecords['refused'] = []
+  let lowered = 0
+  let number = 0
+  for (const line of lines) {
+    number += 1
+    if (line.trim() === '') continue
+    const value = parseJson(line)
+    const text = isObject(value) ? JSON.stringify(value['record'] ?? value) : line
+    const read = readLine(text)
+    if ('newer' in read)
+      throw new AppError('memory_newer', { file: `line ${number}`, found: read.newer, known: MEMORY_SCHEMA })
+    if ('problem' in read) {
+      refused.push({ id: `line ${number}`, problem: read.problem })
+      continue
+    }
+    const isSealed = isObject(value) && hasSeal(key, text, value['seal'])
+    if (!isSealed && !FOREIGN_KINDS.includes(read.record.kind)) {
+      refused.push({ id: read.record.id, problem: `a ${read.record.kind} that this memory did not write` })
+      continue
+    }
+    if (!isSealed) lowered += 1
+    records.push(isSealed ? read.record : { ...read.record, authority: 'external' })
+  }
+  const result = memory.write(records)
+  return { ...result, refused: [...refused, ...result.refused], lowered }
+}
+
+function seal(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text).digest('hex')
+}
+
+function hasSeal(key: Buffer, text: string, given: unknown): boolean {
+  if (typeof given !== 'string') return false
+  const expected = Buffer.from(seal(key, text))
+  const found = Buffer.from(given)
+  return expected.length === found.length && timingSafeEqual(expected, found)
+}
+
+function sealKey(folder: string): Buffer {
+  const file = join(folder, 'seal.key')
+  if (!existsSync(file)) {
+    try {
+      writeFileSync(file, randomBytes(32), { mode: 0o600, flag: 'wx' })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+  return readFileSync(file)
+}

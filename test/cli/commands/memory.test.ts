@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pccFor } from '../pcc.ts'
+
+test('a person tells memory something, finds it, takes it along and forgets it for good', async t => {
+  const pcc = pccFor(t)
+  const project = join(pcc.home, 'project')
+  mkdirSync(project)
+  const run = async (...args: string[]) => {
+    const outcome = await pcc.run(['memory', ...args], { cwd: project })
+    return { ...outcome, json: () => JSON.parse(outcome.stdout) }
+  }
+  const { id: record } = (await run('remember', 'Migrations run with the marzipan tool', '--json')).json()
+  const [{ item }] = (await run('search', 'how do I run a migration', '--json')).json().items
+  assert.equal(item.text, 'Migrations run with the marzipan tool')
+  assert.match((await run('show', item.id)).stdout, new RegExp(`It rests on:\\n  ${record} .* fact, .*person`))
+  const file = join(pcc.home, 'memory.jsonl')
+  assert.match((await run('export', file)).stdout, /1 record/)
+  assert.equal((await run('forget', item.id, '--yes')).code, 0)
+  assert.equal((await run('forget', item.id, '--yes')).code, 2, 'it is not there any more')
+  assert.match((await run('import', file)).stdout, /Stored: 0 records; 1 were known or forgotten/)
+  assert.match((await run('search', 'marzipan')).stdout, /Nothing is known/)
+  appendFileSync(join(pcc.home, 'pcc', 'memory', 'log', 'global.000001.jsonl'), 'nonsense\n')
+  const doctor = await run('doctor')
+  assert.equal(doctor.code, 1)
+  assert.match(doctor.stdout, /Damaged: global\.000001\.jsonl, byte 0: it is cut short or damaged/)
+  assert.match((await run('rebuild')).stdout, /Derived anew/)
+  assert.match((await run('policy')).stdout, /Nothing was ever changed/)
+})
+
+test('inside of a session nobody forgets, imports, or reads what other projects have learned', async t => {
+  const pcc = pccFor(t)
+  const calls = [['forget', 'm-123456'], ['import', 'x'], ['export'], ['remember', 'x'], ['search', '--all']]
+  const outcomes = await Promise.all(
+    calls.map(args => pcc.run(['memory', ...args], { env: { PCC_SESSION_MARK: 'x' } })),
+  )
+  assert.deepEqual(
+    outcomes.map(({ code }) => code),
+    calls.map(() => 3),
+  )
+})

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { newRecord } from '../../src/domain/memory.ts'
+import { MemoryBroker } from '../../src/memory/broker.ts'
+import { exportLines, importLines } from '../../src/memory/exchange.ts'
+import { maintain } from '../../src/memory/maintain.ts'
+import { folderOfHooks, noteFolder, postRecords } from '../../src/memory/outbox.ts'
+import { tempDir } from '../support/world.ts'
+import { fact, PERSON } from './records.ts'
+
+test('what was exported comes back as it was; what somebody changed or wrote elsewhere is only a text from outside', t => {
+  const folder = tempDir(t)
+  using memory = new MemoryBroker(folder)
+  const rule = newRecord({
+    ...{ kind: 'procedure', time: 1_000, scope: 'project', of: 'git-a', actor: 'person', authority: 'person' },
+    ...{ event_type: 'permission', trigger: { kind: 'glob', text: 'npm test*' }, action: 'allow', outcome: 'success' },
+  })
+  memory.write([fact('a rule'), rule])
+  const lines = [...exportLines(memory)]
+  rmSync(join(folder, 'log'), { recursive: true })
+  using again = new MemoryBroker(folder)
+  assert.equal(importLines(again, lines).stored.length, 2)
+  assert.deepEqual([...exportLines(again)], lines)
+
+  const changed = lines.map(line => line.replace('m-', 'm-changed-').replace('npm test', 'rm -rf'))
+  using other = new MemoryBroker(tempDir(t))
+  const { stored, lowered, refused } = importLines(other, [...changed, 'nonsense', ''])
+  assert.deepEqual([stored.length, lowered], [1, 1])
+  assert.match(refused[0]?.problem ?? '', /procedure that this memory did not write/)
+  assert.equal(other.record(stored[0] ?? '', PERSON)?.authority, 'external')
+  const newer = JSON.stringify({ ...fact('x'), schema_version: 2 })
+  assert.throws(() => importLines(other, [newer]), { code: 'memory_newer' })
+})
+
+test('what a hook wrote without the daemon is stored by the next who looks, with the authority of an agent and without secrets', t => {
+  const folder = tempDir(t)
+  const secret = `ghp_${'a1B2'.repeat(9)}`
+  postRecords(folder, [
+    fact(`the token is ${secret}`, { id: 'm-hook-0001', actor: 'person', authority: 'person', time: 9e15 }),
+    { ...fact('x'), kind: 'policy', version: 1, name: 'advice.bound', before: 1, after: 0, reason: 'poison' } as never,
+  ])
+  assert.ok(!readFileSync(join(folder, 'outbox', 'current.jsonl'), 'utf8').includes(secret))
+  using memory = new MemoryBroker(folder)
+  maintain(memory, { now: Date.now(), retentionDays: 90 })
+  const record = memory.record('m-hook-0001', PERSON)
+  assert.deepEqual([record?.authority, record?.actor], ['agent', 'hook'])
+  assert.ok((record?.time ?? 0) <= Date.now())
+  assert.deepEqual(memory.records('policy', PERSON), [])
+  assert.equal(folderOfHooks({ home: folder }), undefined)
+  noteFolder({ home: folder, memory: '/m' })
+  assert.equal(folderOfHooks({ home: folder }), '/m')
+})
