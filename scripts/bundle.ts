@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -98,7 +99,19 @@ export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 
     const out = [`--outdir=${dirname(entry)}`, '--allow-overwrite', '--log-level=warning']
     execFileSync(esbuild, [entry, ...SHAPE, ...MINIFIED, ...out, ...external], { cwd: root, stdio: 'pipe' })
   }
+  for (const name of SCRIPTS) writeScript(esbuild, join(outDir, name))
   writeCompletions(join(outDir, 'cli'))
+}
+
+/** Hot files that are also written as one script, whose compiled functions are kept (`src/cli/compiled-script.ts`). */
+const SCRIPTS = ['supervisor/hooks/answer-inline']
+
+function writeScript(esbuild: string, file: string): void {
+  const flags = ['--format=cjs', '--target=node24', '--define:import.meta.url=$scriptUrl', '--log-level=warning']
+  const text = execFileSync(esbuild, [`${file}.js`, ...flags, ...MINIFIED], { encoding: 'latin1', maxBuffer: 1e8 })
+  const code = text.replaceAll(/\bimport\((?=")/g, '$importHere(')
+  if (/[^\0-\x7f]|\bimport\(/.test(code)) throw new Error(`${file} is not ASCII, or imports what only runtime knows`)
+  writeFileSync(`${file}.cjs`, `//${createHash('sha256').update(code).digest('hex')}\n${code}`)
 }
 
 /** Writes the completion scripts beside the program, which then only prints them. */

@@ -17,6 +17,8 @@ const Base = z.object({
   /** Set if a subagent caused it. */
   subagent: Text.optional(),
   call_id: Text.optional(),
+  /** The task that the person named last in the conversation, where that is known. */
+  named_task: Text.optional(),
 })
 
 /** What an agent did that pcc did not start, by the names and fields of its hooks. Texts are capped and without secrets. */
@@ -100,6 +102,12 @@ export interface ObservedSession {
   denied: number
   input_tokens: number
   output_tokens: number
+}
+
+/** An observed session that is open. */
+export interface ObservedView extends ObservedSession {
+  /** How much of an hour's tokens all such sessions of its vendor used in the last hour, as an estimate. */
+  quota: number
 }
 
 /** One thing that a hook reported, and where its session is. */

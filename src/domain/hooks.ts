@@ -13,6 +13,9 @@ export type HookVendor = (typeof HOOK_VENDORS)[number]
 /** The session of a call that `pcc hooks doctor` makes up. It is answered like any other, and not recorded. */
 export const DOCTOR_SESSION = 'pcc-hooks-doctor'
 
+/** A task of pcc that a person names in a prompt. */
+export const TASK_ID = /\bt-[0-9a-f]{6}\b/
+
 // Events are checked by hand and not with zod: a hook that decides without the daemon must not load a library (docs/adr/0005).
 type Check<Value> = (value: unknown) => value is Value
 const text = (value: unknown): value is string => typeof value === 'string'

@@ -5,7 +5,7 @@ import { isHeldByHooks, QUESTION } from '../agents/hooks/by-hand.ts'
 import { claudeBinary } from '../simulator/claude.ts'
 import { agentEnv } from '../support/world.ts'
 
-test('Claude Code in a terminal of a person is refused a HIGH call, allowed an everyday one, answered from memory and held by a failing test, with and without the daemon', t =>
+test('Claude Code in a terminal of a person is refused a HIGH call, allowed an everyday one, answered from memory and held by a failing test, once for the same files, and by an agent that judges', t =>
   isHeldByHooks(t, {
     vendor: 'claude',
     settings: '.claude/settings.json',
@@ -27,5 +27,6 @@ test('Claude Code in a terminal of a person is refused a HIGH call, allowed an e
     command: prompt => [claudeBinary(), '--permission-mode', 'default', prompt],
     shell: command => ({ Bash: { command, description: 'a step' } }),
     ask: { AskUserQuestion: { questions: [{ ...QUESTION, multiSelect: false }] } },
+    judged: true,
     answered: /Your questions have been answered: [^}]*Which database should I use[^}]*Postgres/,
   }))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { filesIn, install, pack } from '../../scripts/pack.ts'
@@ -32,11 +32,12 @@ test('the packed program installs into an empty prefix and runs there', async t 
 
   const prefix = join(work, 'prefix')
   install(tarball, prefix, work)
-  const pcc = (...args: string[]) => {
+  const pcc = (...args: string[]) => pccWith('', ...args)
+  const pccWith = (input: string, ...args: string[]) => {
     const home = join(work, 'home')
     mkdirSync(home, { recursive: true })
     const env = { ...bareEnv(home), TMPDIR: work }
-    return spawnSync(join(prefix, 'bin/pcc'), args, { cwd: work, env, encoding: 'utf8', timeout: 120_000 })
+    return spawnSync(join(prefix, 'bin/pcc'), args, { cwd: work, env, input, encoding: 'utf8', timeout: 120_000 })
   }
 
   await t.test('it says its version', () => {
@@ -49,6 +50,22 @@ test('the packed program installs into an empty prefix and runs there', async t 
     assert.equal(status, 0, `${stdout}\n${stderr}`)
     assert.match(stdout, /auto-approved/)
     assert.match(stdout, /denied|refused/i)
+  })
+
+  // Last, because whoever calls a hook is taken for an agent from then on.
+  await t.test('its hooks judge without a daemon, the second one with what the first has compiled', () => {
+    const home = join(work, 'hooked')
+    const call = { hook_event_name: 'PreToolUse', session_id: 's', cwd: work, tool_name: 'Bash' }
+    for (const [command, verdict] of [
+      ['ls', '"allow"'],
+      ['git push --force', '"deny"'],
+    ]) {
+      const input = JSON.stringify({ ...call, tool_input: { command } })
+      const { stdout, stderr } = pccWith(input, 'hook', 'claude', 'PreToolUse', '--home', home)
+      assert.ok(stdout.includes(verdict ?? ''), stdout)
+      assert.equal(stderr, '')
+      assert.equal(readdirSync(join(home, 'hooks/cache')).filter(name => name.startsWith('answer-inline')).length, 1)
+    }
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
 import type { Config } from '../../domain/config/settings.ts'
-import { HOOK_VENDORS } from '../../domain/hooks.ts'
+import { HOOK_VENDORS, type HookVendor } from '../../domain/hooks.ts'
 import {
   type AccountQuota,
   findCriticalReset,
@@ -37,6 +37,8 @@ export interface QuotaBook {
   seen(account: string, windows: readonly QuotaWindow[], tx?: Tx): Promise<void>
   /** The vendor's reports so far count as reset, because a person has reason to think that the limit is over. */
   outdate(account: string, tx: Tx): Promise<void>
+  /** How much of the tokens of an hour the agents of a vendor have used that pcc did not start. */
+  observed(vendor: HookVendor): Promise<number>
   /** The windows that count now: the vendor's, else those of ccusage, else our own estimate. */
   windows(account: string, settings?: QuotaSettings): Promise<QuotaWindow[]>
   /** The windows with everything a person wants to know. */
@@ -129,6 +131,8 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
         if (isCurrent(window, now)) await rows.put(account, { ...window, resets_at: now }, tx)
       }
     },
+    observed: async vendor =>
+      (await store.observed.spent(vendor, clock.now() - ESTIMATE_MS)) / (await settings()).max_tokens_per_hour,
     windows: async (account, limits) => (await lookUp(account, limits ?? (await settings()))).windows,
     async of(account, limits) {
       const label = (await rows.accounts()).find(row => row.account === account)?.label ?? account

@@ -1,13 +1,15 @@
 import { refuseHook } from '../../agents/hooks/refuse.ts'
 import { type AppPaths, appPathsFor, dataDirectoryHint } from '../../base/app-paths.ts'
 import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
+import type * as Inline from '../../supervisor/hooks/answer-inline.ts'
 import type { HookCaller } from '../../supervisor/hooks/router.ts'
+import { loadCompiled } from '../compiled-script.ts'
 import { rawRequest, readToken } from '../connection/raw-request.ts'
 import { runTerminalHook } from './hook-in-terminal.ts'
 
 // An ESM import of a built-in reads all its exports, which is slow, and this runs for every call of an agent.
 const { existsSync, readSync, writeSync } = process.getBuiltinModule('node:fs')
-const { isAbsolute } = process.getBuiltinModule('node:path')
+const { isAbsolute, join } = process.getBuiltinModule('node:path')
 
 const USAGE = `Usage: pcc hook <claude|codex|gemini|copilot> <event> --home <folder> [--config <file>] [--data-dir <folder>]
        pcc hook claude <event> --seat <folder>
@@ -107,9 +109,18 @@ async function answerEvent({ vendor, event, home, chosen }: RouterHook, withinMs
   const said = await askDaemon(paths, { vendor, event, stdin, caller, timeoutMs: withinMs * DAEMON_SHARE })
   if (said === 'unreadable') return refuseHook(vendor, event, UNREADABLE)
   if (said !== 'away') return said
-  const { answerInline } = await import('../../supervisor/hooks/answer-inline.ts')
-  return answerInline({ vendor, native: event, stdin, caller, paths, withinMs: withinMs * DAEMON_SHARE })
+  const request = { vendor, native: event, stdin, caller, paths, withinMs: withinMs * DAEMON_SHARE }
+  const compiled = loadCompiled<typeof Inline>(INLINE, join(home, 'hooks', 'cache'))
+  if (!compiled) return (await import('../../supervisor/hooks/answer-inline.ts')).answerInline(request)
+  const answer = await compiled.exports.answerInline(request)
+  // Most hooks are about a call, so what these need is kept.
+  if (JUDGING.test(event)) compiled.keep()
+  return answer
 }
+
+/** Beside the bundle of this file. */
+const INLINE = join(import.meta.dirname, '../supervisor/hooks/answer-inline.cjs')
+const JUDGING = /^(PreToolUse|BeforeTool|preToolUse)$/
 
 /**
  * A project's own settings may set variables for the hooks of its agent, so none of ours counts here but the mark of a session.

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
-import type { ObservedSession } from '../../domain/hook-capture.ts'
+import type { ObservedView } from '../../domain/hook-capture.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 
@@ -39,7 +39,7 @@ export async function showList(
 
 interface SessionList {
   sessions: SessionView[]
-  observed?: ObservedSession[]
+  observed?: ObservedView[]
   decisions?: number
 }
 

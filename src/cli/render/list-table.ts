@@ -1,5 +1,5 @@
 import type { SessionView } from '../../domain/api.ts'
-import type { ObservedSession } from '../../domain/hook-capture.ts'
+import type { ObservedView } from '../../domain/hook-capture.ts'
 import { age, counted, shortCount, statusWords, wakeTime } from './format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone, widthOf, wrap } from './text.ts'
 
@@ -48,11 +48,12 @@ function projectNames(sessions: SessionView[]): Map<string, string> {
 }
 
 /** Agents that pcc did not start and only observes, through their hooks. */
-export function observedLines(sessions: readonly ObservedSession[], now: number): string[] {
-  return sessions.map(({ id, vendor, project, calls, denied, input_tokens, output_tokens, last_at }) => {
+export function observedLines(sessions: readonly ObservedView[], now: number): string[] {
+  return sessions.map(({ id, vendor, project, calls, denied, input_tokens, output_tokens, quota, last_at }) => {
     const refused = denied === 0 ? '' : `, ${denied} refused`
     const used = input_tokens + output_tokens
-    const tokens = used === 0 ? '' : `, ${shortCount(used)} tokens`
+    const share = quota < 0.005 ? '' : ` (${vendor}: ${Math.round(quota * 100)}% of an hour)`
+    const tokens = used === 0 ? '' : `, ${shortCount(used)} tokens${share}`
     return `${id}  observed  ${vendor} in ${firstLine(project)}: ${counted(calls, 'call')}${refused}${tokens}, last ${age(now - last_at)} ago`
   })
 }

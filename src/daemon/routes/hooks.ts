@@ -6,7 +6,7 @@ import { secretId } from '../../base/ids.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { identifyPeers, type Peer } from '../../base/process/peer.ts'
 import { environmentOf } from '../../base/process/process-table.ts'
-import type { ObservedSession } from '../../domain/hook-capture.ts'
+import type { ObservedSession, ObservedView } from '../../domain/hook-capture.ts'
 import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
 import type { HookRequest } from '../../supervisor/hooks/open-hooks.ts'
 import type { HookCaller } from '../../supervisor/hooks/router.ts'
@@ -66,13 +66,15 @@ export function hookLogRoutes(app: FastifyInstance, { store }: DaemonContext): v
 const OPEN_MS = 3_600_000
 
 /** The conversations of agents that pcc did not start and that are open. */
-export async function listObserved({ store }: DaemonContext, project: string | undefined): Promise<ObservedSession[]> {
-  const rows = await store.observed.list({ project })
-  return rows.filter(({ ended_at, last_at, pid, start_time }) => {
-    if (ended_at !== null) return false
-    if (pid === null || start_time === null) return Date.now() - last_at < OPEN_MS
-    return isRunning({ pid, startTime: start_time })
-  })
+export async function listObserved(daemon: DaemonContext, project: string | undefined): Promise<ObservedView[]> {
+  const rows = (await daemon.store.observed.list({ project })).filter(isOpen)
+  return Promise.all(rows.map(async row => ({ ...row, quota: await daemon.quota.observed(row.vendor) })))
+}
+
+function isOpen({ ended_at, last_at, pid, start_time }: ObservedSession): boolean {
+  if (ended_at !== null) return false
+  if (pid === null || start_time === null) return Date.now() - last_at < OPEN_MS
+  return isRunning({ pid, startTime: start_time })
 }
 
 /** Answers a hook of Claude Code that came over loopback. Who asks is found by the connection. */

@@ -6,7 +6,7 @@ import { readRegularFileNow } from '../../base/files.ts'
 import { checksum } from '../../base/ids.ts'
 import { redact, redactText } from '../../base/redact.ts'
 import type { Captured, CapturedRow } from '../../domain/hook-capture.ts'
-import type { HookEvent, HookEventOf } from '../../domain/hooks.ts'
+import { type HookEvent, type HookEventOf, TASK_ID } from '../../domain/hooks.ts'
 import { readToolUse } from '../../policy/classify/tool-use.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import type { VendorProcess } from './vendor-process.ts'
@@ -31,7 +31,7 @@ export interface CaptureInput {
 
 /** Capture without the fields that all share. */
 type Part = Captured extends infer Each ? (Each extends Captured ? Omit<Each, SharedField> : never) : never
-type SharedField = 'id' | 'vendor' | 'session' | 'project' | 'subagent' | 'call_id'
+type SharedField = 'id' | 'vendor' | 'session' | 'project' | 'subagent' | 'call_id' | 'named_task'
 
 export interface Capture {
   /** What an event is stored as. Nothing is stored here. */
@@ -46,21 +46,39 @@ export function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'sess
 /** Turns events into what is stored: texts are capped, and secrets are removed. */
 export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
   const before = openEditHashes(join(run, 'hook-edits'))
+  const tasks = new Map<string, string>()
   return {
     describe({ id, at, event, project, decision, process }) {
       const { vendor, session, agent_id } = event
       const call = 'call_id' in event && event.call_id !== undefined ? { call_id: event.call_id } : {}
-      const shared = { vendor, session, project, ...(agent_id !== undefined && { subagent: agent_id }), ...call }
+      const subject = observedId(event)
+      noteTask(event, subject, tasks)
+      const task = tasks.get(subject)
+      const shared = {
+        ...{ vendor, session, project, ...(agent_id !== undefined && { subagent: agent_id }), ...call },
+        ...(task !== undefined && { named_task: task }),
+      }
       const model = event.kind === 'session_start' || event.kind === 'usage' ? (event.model ?? null) : null
       const about = { pid: process?.pid ?? null, start_time: process?.startTime ?? null, model }
       if (event.kind === 'tool_before' && decision?.verdict !== 'deny') keepHashes(event, before)
       const parts = [...describeEvent(event, before), ...(decision ? [describeDecision(event, decision)] : [])]
       return parts.map((part, index) => {
         const body = { ...shared, ...capTexts(part), id: parts.length === 1 ? id : `${id}.${index}` } as Captured
-        return { at, subject: observedId(event), body, about }
+        return { at, subject, body, about }
       })
     },
   }
+}
+
+/** More conversations than a person has open at once. */
+const MOST_TASKS = 500
+
+/** Without the daemon only the prompt itself has it, because each hook is a process of its own. */
+function noteTask(event: HookEvent, subject: string, tasks: Map<string, string>): void {
+  const [task] = (event.kind === 'prompt' && TASK_ID.exec(event.text)) || []
+  if (task === undefined) return
+  tasks.set(subject, task)
+  for (const oldest of [...tasks.keys()].slice(0, -MOST_TASKS)) tasks.delete(oldest)
 }
 
 function describeEvent(event: HookEvent, before: EditHashes): Part[] {

@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { HookAnswer, HookEventOf } from '../../domain/hooks.ts'
 import { readToolUse } from '../../policy/classify/tool-use.ts'
+import type { RoleProfile } from '../../policy/layers.ts'
 import {
   type AgentRole,
   delegationText,
@@ -18,6 +19,8 @@ import { changeSessionNotes, readSessionNotes, shortHash } from './session-notes
 
 export interface DelegationDeps {
   settings(context: HookContext): Promise<HookSettings>
+  /** The preset of a role, whose numbers count before those of the settings. */
+  profile?(role: string, context: HookContext): Promise<RoleProfile | undefined>
 }
 
 type ToolEvent = HookEventOf<'tool_before'> | HookEventOf<'tool_after'>
@@ -38,9 +41,13 @@ export function delegationFeature(deps: DelegationDeps): HookFeature {
       if (role === undefined || role === 'musician') return undefined
       const { delegation } = await deps.settings(context)
       if (role === 'section-leader' && delegation.tiers !== 'three') return undefined
-      return event.kind === 'tool_before'
-        ? judgeCall(event, context, { role, delegation })
-        : warnAfter(event, context, { role, delegation })
+      const profile = await deps.profile?.(role, context).catch(error => {
+        context.log.warn({ error }, 'the preset of a role cannot be used')
+        return undefined
+      })
+      const { warn = delegation.warn, block = delegation.block } = profile ?? {}
+      const leader = { role, delegation: { ...delegation, warn, block } }
+      return event.kind === 'tool_before' ? judgeCall(event, context, leader) : warnAfter(event, context, leader)
     },
   }
 }

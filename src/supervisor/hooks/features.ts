@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { HookEvent, HookEventKind } from '../../domain/hooks.ts'
+import { type HookEvent, type HookEventKind, TASK_ID } from '../../domain/hooks.ts'
 import type { Need } from '../../domain/needs.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
 import type { HookMemory } from '../memory/hook-memory.ts'
@@ -44,7 +44,7 @@ export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
     }),
     onUse('delegation', ['tool_before', 'tool_after'], {
       concerns: mayDelegate,
-      load: async () => (await import('./delegation.ts')).delegationFeature({ settings }),
+      load: async () => (await import('./delegation.ts')).delegationFeature({ settings, profile: readProfile }),
     }),
     onUse('stop-gates', ['session_start', 'prompt', 'tool_after', 'stop'], {
       concerns: mayBeWork,
@@ -55,7 +55,7 @@ export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
         const { promptContextFeature } = await import('./prompt-context.ts')
         const waiting = needs && { needs: ({ project }: HookContext) => needs(project) }
         const learned = (event: HookEvent, { project }: HookContext) => memory.recall(event, project)
-        return promptContextFeature({ settings, preset: readPreset, learned, ...waiting })
+        return promptContextFeature({ settings, profile: readProfile, learned, ...waiting })
       },
     }),
     {
@@ -89,7 +89,7 @@ export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
 
 /** Prompts and calls concern the gates where they name a task or change the agent's list of steps. */
 function mayBeWork(event: HookEvent): boolean {
-  if (event.kind === 'prompt') return /\bt-[0-9a-f]{6}\b/.test(event.text)
+  if (event.kind === 'prompt') return TASK_ID.test(event.text)
   return event.kind !== 'tool_after' || STEP_TOOLS.has(event.tool)
 }
 
@@ -118,15 +118,14 @@ function mayDelegate(event: HookEvent, { env, project }: HookContext): boolean {
   return env['AGENT_ROLE'] !== undefined || existsSync(join(project, '.claude', '.delegation-state'))
 }
 
-/** The text of a role's profile. A project's own counts after `pcc trust`. */
-async function readPreset(role: string, { paths, project }: HookContext) {
+/** The preset of a role. A project's own counts after `pcc trust`. */
+async function readProfile(role: string, { paths, project }: HookContext) {
   const [{ loadProfile }, { trustedFile, trustStatus }] = await Promise.all([
     import('../../policy/layers.ts'),
     import('../../policy/trust/trust.ts'),
   ])
   const trusted = trustedFile(await trustStatus(paths, project))
-  const text = (await loadProfile(role, { paths, project, trusted }))?.text
-  return text === undefined ? undefined : { text, from: `profiles/${role}.toml` }
+  return loadProfile(role, { paths, project, trusted })
 }
 
 /** The features that answer one event read its settings once. */

@@ -6,6 +6,7 @@ import type { Need } from '../../domain/needs.ts'
 import { matchNotes } from '../../knowledge/match-notes.ts'
 import type { Note } from '../../knowledge/note.ts'
 import { NOTES_FOLDER, readNotes } from '../../knowledge/read-notes.ts'
+import type { RoleProfile } from '../../policy/layers.ts'
 import { fenceText } from '../brief/prompt-text.ts'
 import type { HookSettings } from './hook-settings.ts'
 import type { HookContext, HookFeature } from './router.ts'
@@ -15,8 +16,8 @@ export interface PromptContextDeps {
   settings(context: HookContext): Promise<HookSettings>
   /** What waits for a person in the project; a hook without a daemon may leave it out. */
   needs?(context: HookContext): Promise<readonly Need[]>
-  /** The preset of a role (`profiles/<role>.toml`), with the file that it is from. */
-  preset?(role: string, context: HookContext): Promise<{ text: string; from: string } | undefined>
+  /** The preset of a role (`profiles/<role>.toml`). */
+  profile?(role: string, context: HookContext): Promise<Pick<RoleProfile, 'text'> | undefined>
   /** What was learned before, as lines with their sources. */
   learned?(event: Told, context: HookContext): Promise<string | undefined>
   budgetMs?: number
@@ -91,15 +92,17 @@ async function gather(event: Told, context: HookContext, { deps, gathered, isOve
   await Promise.all(
     event.kind === 'prompt'
       ? [source(0, async () => notePieces(event.text, context.project, isOver)), ...learned]
-      : [source(0, () => presetPieces(context, deps)), source(1, () => needPieces(context, deps)), ...learned],
+      : [source(0, () => profilePieces(context, deps)), source(1, () => needPieces(context, deps)), ...learned],
   )
 }
 
-async function presetPieces(context: HookContext, { preset }: PromptContextDeps): Promise<Piece[]> {
-  const role = context.env['AGENT_ROLE']?.trim()
-  const found = role && preset ? await preset(role, context) : undefined
-  if (!found || found.text.trim() === '') return []
-  return [{ text: `Your role is ${neutral(role ?? '')} (from ${found.from}):\n${cut(found.text, LONGEST.preset)}` }]
+async function profilePieces(context: HookContext, { profile }: PromptContextDeps): Promise<Piece[]> {
+  const role = context.env['AGENT_ROLE']?.trim() ?? ''
+  const text = role === '' ? undefined : (await profile?.(role, context))?.text
+  if (text === undefined || text.trim() === '') return []
+  return [
+    { text: `Your role is ${neutral(role)} (from profiles/${neutral(role)}.toml):\n${cut(text, LONGEST.preset)}` },
+  ]
 }
 
 async function needPieces(context: HookContext, { needs }: PromptContextDeps): Promise<Piece[]> {

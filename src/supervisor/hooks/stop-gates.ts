@@ -1,6 +1,6 @@
 import { quoteForShell } from '../../base/words.ts'
 import type { VerificationResult } from '../../domain/evidence.ts'
-import type { HookAnswer, HookEventOf } from '../../domain/hooks.ts'
+import { type HookAnswer, type HookEventOf, TASK_ID } from '../../domain/hooks.ts'
 import type { GateResultStore } from '../../store/task-stores.ts'
 import { hasCheckCommands } from '../../workspace/verify/unchecked.ts'
 import { failureLine, failureReport } from '../completion/report-text.ts'
@@ -68,8 +68,6 @@ async function noteWork(event: HookEventOf<'prompt' | 'tool_after'>, { paths }: 
     if (isStep) noteSteps(notes, event)
   })
 }
-
-const TASK_ID = /\bt-[0-9a-f]{6}\b/
 
 /** A subagent does a part of the work, so that it is not asked for the whole. */
 async function findWork(event: StopEvent, context: HookContext, deps: StopGateDeps): Promise<HookWork | undefined> {

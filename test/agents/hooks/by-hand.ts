@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
@@ -29,7 +30,7 @@ export const BY_REFUSAL = /The person has answered already[^"]*Which database sh
 async function openByHand(t: TestContext): Promise<{ pcc: Pcc; project: string }> {
   const pcc = pccFor(t)
   const project = gitProject(t, {
-    'package.json': '{"name":"x","scripts":{"test":"exit 1"}}',
+    'package.json': '{"name":"x","scripts":{"test":"test -e fixed.txt"}}',
     '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "npm test"\n',
   })
   mkdirSync(join(pcc.home, 'Documents'))
@@ -58,7 +59,11 @@ export interface AgentByHand {
   ask: Record<string, unknown>
   /** How the model is told the remembered answer. */
   answered: RegExp
+  /** The daemon has an agent that judges: it holds the agent when its tests pass, and without the daemon the same files are held once. */
+  judged?: true
 }
+
+const JUDGED = '{"verdict":"fail","criteria":[],"remarks":"the door is missing"}'
 
 /** Runs the agent twice in a terminal, without and with the daemon: in one conversation each thing that hooks must do. */
 export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise<void> {
@@ -69,30 +74,45 @@ export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise
     { tools: [agent.ask] },
     { text: 'TASK COMPLETE. All tests pass.' },
   ]
-  const conversations = [{ match: 'tidy', turns, otherwise: { text: 'TASK COMPLETE. They really pass.' } }]
+  const mended = [...turns, { tools: [agent.shell('touch fixed.txt')] }, { text: 'TASK COMPLETE. Now they pass.' }]
+  const conversations = [
+    { match: 'Another agent says', turns: [{ text: JUDGED }], otherwise: { text: JUDGED } },
+    { match: 'tidy without', turns, otherwise: { text: 'TASK COMPLETE. They really pass.' } },
+    {
+      match: 'tidy with',
+      turns: agent.judged ? mended : turns,
+      otherwise: { text: 'TASK COMPLETE. They really pass.' },
+    },
+  ]
   await using model = await openSimulator({ text: JSON.stringify({ conversations }) })
   const env = agent.env(pcc.home, model.url)
   const settings = join(pcc.home, agent.settings)
   const before = readIfThere(settings)
   await hooks(pcc, project, ['install', `--${agent.vendor}`, '--yes'])
   await agent.agree?.({ home: pcc.home, project, env })
-  for (const daemon of ['without', 'with']) {
-    if (daemon === 'with') assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
+  for (const daemon of ['without', 'with'] as const) {
+    if (daemon === 'with' && agent.judged) await startJudging(pcc, env)
+    else if (daemon === 'with') assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
     const seen = model.requests.length
-    const terminal = openPty(t, agent.command('tidy up'), { cwd: project, env })
+    const terminal = openPty(t, agent.command(`tidy ${daemon} it`), { cwd: project, env })
     // What a terminal shows is drawn in pieces; what the model is told is not. Gemini CLI also has it sum up the conversation before.
-    const heard = () =>
+    const heard = (words: string) =>
       model.requests
         .slice(seen)
         .map(({ body }) => JSON.stringify(body.messages))
-        .find(text => text.includes('You have called this task done') && !text.includes('Summary (max'))
-    await until(() => heard() !== undefined).finally(() => terminal.close())
-    const told = heard() ?? ''
+        .find(text => text.includes(words) && !text.includes('Summary (max'))
+    const held = () => heard('You have called this task done') !== undefined
+    const isOver = { without: () => countStops(pcc) === 2, with: () => heard('the door is missing') !== undefined }[
+      daemon
+    ]
+    await until(() => held() && (!agent.judged || isOver?.() === true)).finally(() => terminal.close())
+    const told = heard('You have called this task done') ?? ''
     assert.match(told, /Not allowed: rm deletes files/, daemon)
     assert.equal(existsSync(join(project, 'note.txt')), true, `the everyday call ran ${daemon} the daemon`)
     assert.match(told, agent.answered, daemon)
     assert.match(told, /You have called this task done.*npm test\) failed/, daemon)
     rmSync(join(project, 'note.txt'))
+    if (agent.judged && daemon === 'without') assert.deepEqual(blocksOf(pcc), [1], 'the same files are held once')
   }
   assert.equal(existsSync(join(pcc.home, 'Documents')), true)
   const { stdout } = await pcc.run(['hooks', 'log', '--json', '--tail', '500'])
@@ -102,6 +122,28 @@ export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise
   assert.match(report.stdout, /Started by you: 2 sessions with .* 2 refused, .* tokens in/, report.stderr)
   await hooks(pcc, project, ['uninstall', `--${agent.vendor}`, '--yes'])
   assert.equal(readIfThere(settings), before)
+}
+
+/** The person has an agent judge the work of others, and a daemon whose own environment has the key for it. */
+async function startJudging(pcc: Pcc, env: Record<string, string>): Promise<void> {
+  const { configFile } = appPathsFor({ env: pcc.env })
+  mkdirSync(dirname(configFile), { recursive: true })
+  writeFileSync(configFile, '[gates]\nverifier = "on"\n[agents]\nsandbox = "off"\n')
+  const { stdout } = pcc.spawn(['daemon', 'run'], { env })
+  assert.match(String((await once(stdout ?? assert.fail(), 'data'))[0]), /"ready":true/)
+}
+
+/** How often an agent wanted to stop while no daemon was there. */
+function countStops({ env }: Pcc): number {
+  const outbox = join(appPathsFor({ env }).data, 'hook-outbox/current.jsonl')
+  return readIfThere(outbox)?.match(/"event":"Stop"/g)?.length ?? 0
+}
+
+/** How often each conversation was sent back. */
+function blocksOf({ env }: Pcc): number[] {
+  const folder = join(appPathsFor({ env }).data, 'hook-sessions')
+  const files = readdirSync(folder).filter(name => name.endsWith('.json'))
+  return files.map(name => JSON.parse(readFileSync(join(folder, name), 'utf8')).blocks.length)
 }
 
 async function hooks(pcc: Pcc, cwd: string, args: string[]): Promise<void> {

@@ -59,3 +59,15 @@ test('no text is stored whole, whatever a vendor or a script sends', t => {
   const base = { session_id: long, cwd: '/p', tool_name: 'Bash', tool_input: { command: 'ls' } }
   assert.equal(hookTranslator('claude').read('PreToolUse', base), undefined, 'an id as long is no id')
 })
+
+test('what a conversation does after a prompt that names a task carries the task', t => {
+  const capture = openCapture({ run: tempDir(t) })
+  const see = (session: string, more: object) => {
+    const event = { schema_version: 1, vendor: 'claude', native: 'x', session, cwd: '/p', ...more } as HookEvent
+    return capture.describe({ id: 'i', at: 1, event, project: '/p' }).map(({ body }) => Captured.parse(body).named_task)
+  }
+  assert.deepEqual(see('a', { kind: 'prompt', text: 'hello' }), [undefined])
+  assert.deepEqual(see('a', { kind: 'prompt', text: 'Do t-0a1b2c now' }), ['t-0a1b2c'])
+  const start = { kind: 'session_end', reason: 'other' }
+  assert.deepEqual([...see('a', start), ...see('b', start)], ['t-0a1b2c', undefined])
+})

@@ -52,6 +52,20 @@ test('a conductor is refused the sixth call that it makes itself, and delegating
   assert.equal((await call(world, 'Edit')).decision, 'none')
 })
 
+test('the preset of a role says from which call on, before the settings, and one that cannot be read changes nothing', async t => {
+  const world = openHookWorld(t)
+  const env = { ...bareEnv(world.home), AGENT_ROLE: 'conductor' }
+  const edit = (profile: () => Promise<{ block: number }>) =>
+    answerHook(
+      world.event('tool_before', { tool: 'Edit', input: inputOf('Edit', world) }),
+      [delegationFeature({ settings, profile })],
+      world.context({ env }),
+    )
+  assert.equal((await edit(async () => ({ block: 2 }))).decision, 'none')
+  assert.equal((await edit(() => Promise.reject(new Error('no TOML')))).decision, 'none')
+  assert.equal((await edit(async () => ({ block: 2 }))).decision, 'deny')
+})
+
 test('hooks.delegation.warn and hooks.delegation.block say from which call on', async t => {
   const world = openHookWorld(t, { settings: '[hooks.delegation]\nwarn = 1\nblock = 3\n' })
   const env = { ...bareEnv(world.home), AGENT_ROLE: 'conductor' }

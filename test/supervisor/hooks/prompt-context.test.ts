@@ -51,17 +51,17 @@ test('a start is told what waits in this project and what the role is, each with
     need('/elsewhere', 'Another project'),
     need(null, 'A login is needed'),
   ]
-  const preset = async (role: string) => ({ text: `You only delegate, ${role}.`, from: '~/.perpetualcc/profiles/x.md' })
-  const context = (await tell(world, {}, { needs, preset })) ?? ''
+  const profile = async (role: string) => ({ text: `You only delegate, ${role}.` })
+  const context = (await tell(world, {}, { needs, profile })) ?? ''
   assert.match(context, /Waiting for the person in .* \(from pcc pending/)
   assert.match(context, /- question: Which port\?␛\[2J \(pcc respond 1\)/)
   assert.match(context, /A login is needed/)
   assert.ok(!context.includes('Another project'))
   assert.match(
     context,
-    /Your role is conductor \(from ~\/\.perpetualcc\/profiles\/x\.md\):\nYou only delegate, conductor\./,
+    /Your role is conductor \(from profiles\/conductor\.toml\):\nYou only delegate, conductor\./,
   )
-  assert.equal(await tell(world, {}, { needs: async () => [], preset: async () => undefined }), undefined)
+  assert.equal(await tell(world, {}, { needs: async () => [], profile: async () => undefined }), undefined)
 })
 
 test('hooks.context = false says nothing', async t => {
@@ -74,13 +74,13 @@ test('hooks.context = false says nothing', async t => {
 
 test('a source that is slow or fails takes nothing from the others, and nothing is waited for', async t => {
   const world = openHookWorld(t)
-  const preset = async () => ({ text: 'Delegate.', from: 'x.md' })
+  const profile = async () => ({ text: 'Delegate.' })
   const never = () => new Promise<never>(() => undefined)
   const loaded = await settings(world.context())
   // More time than in use: what is told is also noted, which takes long on a loaded machine.
-  const slow = await tell(world, {}, { settings: async () => loaded, preset, needs: never, budgetMs: 1_000 })
+  const slow = await tell(world, {}, { settings: async () => loaded, profile, needs: never, budgetMs: 1_000 })
   assert.match(slow ?? '', /Delegate\./)
-  const failing = await tell(world, {}, { preset, needs: () => Promise.reject(new Error('no')) })
+  const failing = await tell(world, {}, { profile, needs: () => Promise.reject(new Error('no')) })
   assert.match(failing ?? '', /Delegate\./)
 })
 

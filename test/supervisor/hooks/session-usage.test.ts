@@ -95,6 +95,7 @@ test('what observed sessions used counts for their rows and for the estimate of 
   await capture('old', Date.now() - 2 * 3_600_000)
   const [row] = await store.observed.list()
   assert.deepEqual([row?.id, row?.input_tokens, row?.output_tokens], [observedId(usage), 400, 100])
+  assert.deepEqual([await quota.observed('claude'), await quota.observed('codex')], [0.25, 0])
   const estimates = await Promise.all(['acc-1', 'acc-2'].map(account => quota.of(account)))
   assert.deepEqual(
     estimates.map(({ windows }) => windows.map(({ source, utilization }) => [source, utilization])),
