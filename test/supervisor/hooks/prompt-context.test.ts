@@ -57,10 +57,7 @@ test('a start is told what waits in this project and what the role is, each with
   assert.match(context, /- question: Which port\?␛\[2J \(pcc respond 1\)/)
   assert.match(context, /A login is needed/)
   assert.ok(!context.includes('Another project'))
-  assert.match(
-    context,
-    /Your role is conductor \(from profiles\/conductor\.toml\):\nYou only delegate, conductor\./,
-  )
+  assert.match(context, /Your role is conductor \(from profiles\/conductor\.toml\):\nYou only delegate, conductor\./)
   assert.equal(await tell(world, {}, { needs: async () => [], profile: async () => undefined }), undefined)
 })
 
