@@ -118,7 +118,7 @@ async function reach(address: string, signal?: AbortSignal): Promise<void> {
       signal: AbortSignal.any([AbortSignal.timeout(REACH_MS), ...(signal ? [signal] : [])]),
     })
   } catch (error) {
-    throw new Error(`${address} cannot be reached (${(error as NodeJS.ErrnoException).code ?? messageOf(error)})`)
+    throw new Error(`nothing answers at ${address} (${(error as NodeJS.ErrnoException).code ?? messageOf(error)})`)
   } finally {
     socket.destroy()
   }

@@ -137,7 +137,8 @@ const EMBED_LOOK_MS = 1000
 
 /** Why words alone decide, if that is known and was not said since embeddings were last used. */
 function explainOnce(problem: string | undefined, index: CodeIndex): string | undefined {
-  return problem !== undefined && index.sayOnce('words_alone', true) ? `Words alone decide: ${problem}.` : undefined
+  if (problem === undefined || !index.sayOnce('words_alone', true)) return undefined
+  return `Words alone decide what a search finds, without embeddings: ${problem}. To change that: knowledge.embedding_provider.`
 }
 
 function countAll(file: IndexFile): IndexCounts {

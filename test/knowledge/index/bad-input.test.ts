@@ -3,9 +3,11 @@ import { closeSync, existsSync, ftruncateSync, openSync, symlinkSync, writeFileS
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { parseSource } from '../../../src/base/syntax/parse-source.ts'
 import { indexPath } from '../../../src/knowledge/index/code-index.ts'
 import { INDEX_SCHEMA } from '../../../src/knowledge/index/index-file.ts'
 import { type ParseFiles, splitByLines } from '../../../src/knowledge/index/update.ts'
+import { removeDerivedFile } from '../../../src/store/derived-file.ts'
 import { commitAll, gitProject, tempDir } from '../../support/world.ts'
 import { anIndex, byLines, indexedProject, runGit, write } from './an-index.ts'
 
@@ -57,13 +59,11 @@ test('links that lead in circles are not followed, also without git', async t =>
 })
 
 test('empty files and files without text do not take the place of others', async t => {
-  const { index } = indexedProject(t, {
-    'a.txt': '',
-    'b.txt': 'ibis\n',
-    'c.txt': '',
-    'd.png': 'x',
-    'e.txt': 'ibis too\n',
-  })
+  const files = { 'a.txt': '', 'b.txt': 'ibis\n', 'c.txt': '', 'd.png': 'x', 'e.txt': 'ibis too\n' }
+  const parse: ParseFiles = async function* (texts) {
+    for await (const { path, text } of texts) yield [{ path, parsed: parseSource(path, text) }]
+  }
+  const { index } = indexedProject(t, files, parse)
   const { results } = await index.search('ibis', PATIENT)
   assert.deepEqual(results.map(({ file_path, chunk_text }) => [file_path, chunk_text.trim()]).sort(), [
     ['b.txt', 'ibis'],
@@ -84,7 +84,9 @@ test('a repository without commits, and a project inside of a repository, are se
   runGit(root, 'init', '-q')
   write(root, 'top.txt', 'penguin\n')
   write(root, 'inner/below.txt', 'penguin\n')
-  assert.deepEqual(await find(anIndex(t, root), 'penguin'), ['inner/below.txt', 'top.txt'])
+  const index = anIndex(t, root)
+  assert.deepEqual(await find(index, 'penguin'), ['inner/below.txt', 'top.txt'])
+  assert.equal(index.stamp().commit, undefined)
   commitAll(root, 'penguins move')
   write(join(root, 'inner'), 'new.txt', 'penguin\n')
   const inner = anIndex(t, join(root, 'inner'))
@@ -169,6 +171,28 @@ test('a project that changes while it is read is right after the next look', asy
   assert.deepEqual(await find(index, 'pelican'), ['file-5.txt'])
   assert.deepEqual(await find(index, 'sparrow'), [])
   assert.ok(!existsSync(join(root, 'file-6.txt')))
+})
+
+test('what was read in the moment of its change is not taken for what it was before', async t => {
+  const { root, index } = indexedCrowd(t)
+  await index.update()
+  write(root, 'file-5.txt', 'bird 5\n')
+  assert.deepEqual(await find(index, 'pelican'), [])
+})
+
+test('an index that is removed while it is written is made again by the next search', async t => {
+  let isRemoved = false
+  const parse: ParseFiles = async function* (files, signal) {
+    for await (const outcomes of byLines(files, signal)) {
+      if (!isRemoved) removeDerivedFile(indexPath({ data, projectRoot: root }))
+      isRemoved = true
+      yield outcomes
+    }
+  }
+  const { root, data, index } = indexedProject(t, { 'a.txt': 'kestrel\n', 'b.txt': 'kestrel\n' }, parse)
+  await index.update()
+  assert.deepEqual(await find(index, 'kestrel'), ['a.txt', 'b.txt'])
+  assert.ok(existsSync(indexPath({ data, projectRoot: root })))
 })
 
 /** While its first files are parsed, others of the project change and go away. */

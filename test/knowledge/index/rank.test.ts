@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseSource } from '../../../src/base/syntax/parse-source.ts'
 import type { ParseFiles } from '../../../src/knowledge/index/update.ts'
@@ -35,10 +37,12 @@ test('the file that defines what a query names comes before files that use it mo
       'src/user-a.ts': uses,
       'src/user-b.ts': uses,
       'src/safe.ts': `export function openVault() {}\n${'// something else entirely\n'.repeat(30)}`,
+      'src/door.ts': 'export function open(vault) {}\nexport const vault = open()\n',
     },
     byGrammar,
   )
   assert.equal((await ranking(index, 'openVault'))[0], 'src/safe.ts')
+  assert.equal((await ranking(index, 'how to open a vault'))[0], 'src/door.ts')
   const { results } = await index.search('open_vault', { symbol: true })
   assert.deepEqual(
     results.map(({ file_path, start_line, metadata }) => [file_path, start_line, metadata.definition]),
@@ -51,6 +55,15 @@ test('of two equal files the one that was changed last comes first', async t => 
   write(root, 'b.ts', 'let pump = 2\n')
   commitAll(root, 'another number')
   assert.deepEqual(await ranking(index, 'pump'), ['b.ts', 'a.ts'])
+})
+
+test('the history of a file follows it when it is renamed', async t => {
+  const { root, index } = indexedProject(t, { 'a.ts': 'let pump = 1\nlet valve = 2\n' }, byGrammar)
+  write(root, 'a.ts', 'let pump = 1\nlet valve = 3\n')
+  commitAll(root, 'less noise')
+  renameSync(join(root, 'a.ts'), join(root, 'b.ts'))
+  commitAll(root, 'a better name')
+  assert.deepEqual(await ranking(index, 'noise'), ['b.ts'])
 })
 
 test('every file is shown once before a second chunk of any', async t => {

@@ -39,24 +39,26 @@ export function addGraphCommand(program: Command): void {
 
 const parseDepth = optionParser(text => (/^[1-4]$/.test(text) ? Number(text) : undefined), 'It must be 1, 2, 3 or 4.')
 
-/** A tree from what was asked about. A node that was shown before is named again, without what is below it. */
+/** A tree from what was asked about: each connection once, and all between two nodes on one line. A node that was shown before is named again, without what is below it. */
 export function graphLines(found: RelatedAnswer & CodeState, { paint }: Terminal): string[] {
   const nodes = new Map(found.nodes.map(node => [node.id, node]))
   const shown = new Set<string>()
   const lines: string[] = []
   const used = new Set<GraphEdge>()
-  const draw = (id: string, indent: string, how: string) => {
+  const draw = (id: string, indent: string, how: string, above?: string) => {
     const node = nodes.get(id)
     if (!node) return
-    lines.push(`${indent}${how === '' ? '' : `${paint('dim', how)} `}${nameOf(node, paint)}`)
+    lines.push(`${indent}${how === '' ? '' : `${paint('dim', how)} `}${nameOf(node, above, paint)}`)
     if (shown.has(id)) return
     shown.add(id)
+    const below = new Map<string, string[]>()
     for (const edge of found.edges) {
       if (used.has(edge) || (edge.from !== id && edge.to !== id)) continue
       used.add(edge)
-      if (edge.from === id) draw(edge.to, `${indent}  `, edge.kind)
-      else draw(edge.from, `${indent}  `, BACKWARDS[edge.kind])
+      const [other, kind] = edge.from === id ? [edge.to, edge.kind] : [edge.from, BACKWARDS[edge.kind]]
+      below.set(other, [...(below.get(other) ?? []), kind])
     }
+    for (const [other, kinds] of below) draw(other, `${indent}  `, [...new Set(kinds)].join(', '), node.path)
   }
   for (const id of found.start) draw(id, '', '')
   const more = found.isCut ? ['There is more: ask about one of these, or with a smaller --depth.'] : []
@@ -71,7 +73,9 @@ const BACKWARDS: Record<GraphEdge['kind'], string> = {
   'changed with': 'changed with',
 }
 
-function nameOf({ kind, name, path, line }: GraphNode, paint: Terminal['paint']): string {
+/** A definition in the file of the line above needs no path. */
+function nameOf({ kind, name, path, line }: GraphNode, above: string | undefined, paint: Terminal['paint']): string {
   if (kind === 'file') return neutral(path)
-  return `${paint('bold', neutral(name))} ${paint('dim', `${kind}, ${neutral(path)}${line === undefined ? '' : `:${line}`}`)}`
+  const place = path === above ? `line ${line}` : `${neutral(path)}:${line}`
+  return `${paint('bold', neutral(name))} ${paint('dim', `${kind}, ${place}`)}`
 }

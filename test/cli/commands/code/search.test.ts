@@ -85,10 +85,29 @@ test('a circle in the graph ends', () => {
   const found = { ...STATE, start: ['a'], nodes: [file('a'), file('b')], edges, isCut: true, note: 'n' }
   assert.deepEqual(graphLines(found, plain), [
     'a',
-    '  imports b',
-    '    imports a',
+    '  imports, imported by b',
     '',
     'There is more: ask about one of these, or with a smaller --depth.',
     'Index of commit abcdef01, 1 file changed since (n)',
+  ])
+})
+
+test('a graph is a tree in which every connection is on one line, and a definition of the same file has no path', () => {
+  const file = (path: string) => ({ id: path, kind: 'file' as const, name: path, path })
+  const run = { id: 'a.ts#run', kind: 'function' as const, name: 'run', path: 'a.ts', line: 3 }
+  const edges = [
+    { from: 'a.ts', to: 'b.ts', kind: 'imports' as const },
+    { from: 'a.ts', to: 'a.ts#run', kind: 'defines' as const },
+    { from: 'b.ts', to: 'a.ts', kind: 'changed with' as const },
+    { from: 'b.ts', to: 'a.ts#run', kind: 'calls' as const },
+  ]
+  const found = { start: ['a.ts'], nodes: [file('a.ts'), file('b.ts'), run], edges, isCut: false, note: 'a note' }
+  assert.deepEqual(graphLines({ ...STATE, ...found }, plain), [
+    'a.ts',
+    '  imports, changed with b.ts',
+    '    calls run function, a.ts:3',
+    '  defines run function, line 3',
+    '',
+    'Index of commit abcdef01, 1 file changed since (a note)',
   ])
 })
