@@ -1,5 +1,5 @@
 import { type CodeNode, isString, lineOf, nodesAround, nodesIn } from '../../../base/syntax/code-tree.ts'
-import { type Chain, chainOf, chainsIn, pathTo } from './call-chain.ts'
+import { type Chain, chainOf, chainsIn, definitionOf, pathTo } from './call-chain.ts'
 import { pieceOf } from './code-piece.ts'
 import { type Comparison, isNever, plainName, sidesOf, strengthOf } from './strength.ts'
 import { type Assertion, skipKind } from './test-case.ts'
@@ -18,7 +18,7 @@ export function assertionsIn(
   const inside = new Set<CodeNode>()
   const add = (node: CodeNode, comparison: Comparison, shown: readonly CodeNode[], prefix = '') => {
     const ifs = comparison.matcher === 'if' ? 1 : 0
-    const trouble = troubleOf(node, body, ifs)
+    const trouble = troubleOf(node, body, ifs, language)
     const piece = pieceOf(...shown)
     const matcher = `${comparison.isNegated ? 'not.' : ''}${comparison.matcher}`
     found.push({
@@ -166,18 +166,21 @@ export function conditionOf(node: CodeNode): CodeNode | undefined {
 const BODY = /^(block|statement_block|compound_statement|control_structure_body|then|statements)$|_statement$/
 
 /** Why an assertion may not count: caught by the test itself, after a return, under a condition. */
-function troubleOf(node: CodeNode, body: CodeNode, ifs: number): Assertion['trouble'] {
+function troubleOf(node: CodeNode, body: CodeNode, ifs: number, { functions }: TestLanguage): Assertion['trouble'] {
   let trouble: Assertion['trouble']
   let conditions = 0
   let inner = node
   for (const around of [...nodesAround(node, body), body]) {
     if (isSwallowing(around, inner)) return 'swallowed'
-    if (IF.test(around.kind) && inner !== conditionOf(around)) {
+    const condition = conditionAround(around, inner)
+    if (condition) {
       conditions += 1
-      const condition = conditionOf(around)
-      if (condition && isNever(condition)) trouble = 'unreached'
+      if (isNever(condition)) trouble = 'unreached'
       if (conditions > ifs) trouble ??= 'guarded'
     }
+    const name = around === body ? undefined : definitionOf(around, functions)?.name
+    // A function that nothing else mentions is never called.
+    if (name !== undefined && pieceOf(body).words.filter(word => word === name).length < 2) trouble = 'unreached'
     for (const earlier of around.parts.slice(0, around.parts.indexOf(inner))) {
       if (isReturn(earlier)) trouble = 'unreached'
       else if (around === body || around.parent === body) if (leavesSilently(earlier)) trouble ??= 'guarded'
@@ -185,6 +188,16 @@ function troubleOf(node: CodeNode, body: CodeNode, ifs: number): Assertion['trou
     inner = around
   }
   return trouble
+}
+
+/** The condition under which a part of a node runs: of an `if`, or before `&&` and `?`. */
+function conditionAround(node: CodeNode, part: CodeNode): CodeNode | undefined {
+  const [first] = node.parts
+  const isChoice =
+    /^(ternary_expression|conditional_expression)$/.test(node.kind) ||
+    /^(&&|\|\||and|or)$/.test(sidesOf(node)?.sign ?? '')
+  const condition = IF.test(node.kind) ? conditionOf(node) : isChoice ? first : undefined
+  return condition === part ? undefined : condition
 }
 
 function isReturn(node: CodeNode): boolean {

@@ -13,7 +13,7 @@ import type { DiffFile } from './change.ts'
 import { type CodePiece, pieceOf } from './code-piece.ts'
 import { isTestFile, isTestSupport, type Language, languageOf } from './file-kind.ts'
 import { assertionsIn } from './read-assertions.ts'
-import { isFocusing, skipAround, skipInside, skipOfChain, worstOf } from './read-skips.ts'
+import { type FoundSkip, isFocusing, skipAround, skipInside, skipOfChain, worstOf } from './read-skips.ts'
 import { sidesOf } from './strength.ts'
 import { aliasesIn } from './test-aliases.ts'
 import type { Assertion, TestCase } from './test-case.ts'
@@ -103,6 +103,16 @@ interface FoundTest {
   marks: Chain[]
 }
 
+/** A function that skips tests. */
+interface Skipper {
+  name: string
+  isHook: boolean
+  found: FoundSkip
+}
+
+/** Names of what runs before every test. */
+const HOOK = /(^|\.)(set_?up\w*|before\w*|one_?time_?set_?up|test_?initialize)$/i
+
 class TestReader {
   readonly #tree: CodeTree
   readonly #names: Language
@@ -112,6 +122,7 @@ class TestReader {
   readonly #chains: Map<CodeNode, Chain>
   readonly #rows: RowReader
   readonly #found: FoundTest[]
+  readonly #skippers: Skipper[]
 
   constructor(tree: CodeTree, language: Language, file: string) {
     this.#tree = tree
@@ -122,6 +133,7 @@ class TestReader {
     this.#chains = new Map([...chainsIn(tree.root, this.#aliases)].map(chain => [chain.node, chain]))
     this.#rows = new RowReader(tree.root, this.#language, this.#chains)
     this.#found = [...this.#calledTests(), ...this.#definedTests()].slice(0, MOST_TESTS)
+    this.#skippers = this.#readSkippers()
   }
 
   tests(): TestCase[] {
@@ -189,13 +201,14 @@ class TestReader {
       return chain && this.#isTest(chain) ? [chain] : []
     })
     const own = [...marks, ...groups]
+    const read = this.#read(name, node, body)
     const skip = worstOf([
       ...own.map(mark => skipOfChain(mark, this.#language)),
       ...skipAround(node, this.#language, this.#aliases),
       skipInside(body, this.#language, this.#aliases, chain => this.#isTest(chain)),
       this.#buildTag(),
+      ...this.#skippers.flatMap(({ name, isHook, found }) => (isHook || read.body.calls.includes(name) ? [found] : [])),
     ])
-    const read = this.#read(name, node, body)
     const panics = marks.filter(({ path }) => path === 'should_panic').map(expectedPanic)
     // In a test that has to panic, a failing assertion makes the test pass: it does not count.
     if (panics.length > 0) for (const one of read.assertions) one.trouble ??= 'swallowed'
@@ -207,6 +220,24 @@ class TestReader {
       assertions: [...panics, ...read.assertions],
       cases: this.#rows.of(node, body, own),
     }
+  }
+
+  /** Functions that skip: those that run before every test, and those that a test calls. */
+  #readSkippers(): Skipper[] {
+    const tests = new Set(this.#found.map(({ body }) => body))
+    const skipIn = (body: CodeNode) => skipInside(body, this.#language, this.#aliases, chain => this.#isTest(chain))
+    const called = [...this.#chains.values()].flatMap(({ path, links }) => {
+      const body = HOOK.test(path) ? links.at(-1)?.args?.findLast(isFunction) : undefined
+      return body ? [{ name: path, isHook: true, found: skipIn(body) }] : []
+    })
+    const defined = [...nodesIn(this.#tree.root)].flatMap(node => {
+      const one = definitionOf(node, this.#language.functions)
+      if (!one || tests.has(one.body)) return []
+      const marks = marksOf(node, this.#aliases)
+      const isHook = HOOK.test(one.name) || marks.some(({ path, said = '' }) => HOOK.test(path) || /autouse/.test(said))
+      return [{ name: one.name, isHook, found: skipIn(one.body) }]
+    })
+    return [...called, ...defined].filter(({ found }) => found.skip !== undefined)
   }
 
   /** `//go:build ignore` leaves out the whole file. */

@@ -1,3 +1,4 @@
+import { parseSource } from '../../../base/syntax/parse-source.ts'
 import type { DiffFile } from './change.ts'
 import { codeLines } from './code-piece.ts'
 import { isTestFile, isTestSupport, isToolConfig, languageOf, nameOf } from './file-kind.ts'
@@ -64,7 +65,7 @@ export const riggedRule: DiffRule = change =>
     if (file.kind !== 'text' || languageOf(file.path) === undefined) return []
     const text = file.after ?? ''
     if (isTestFile(file.path, text) || isTestSupport(file.path) || /(conftest|setup|teardown|global)/i.test(file.path))
-      return [...shapeFindings(file), ...wholeFindings(file), ...everywhere(file)]
+      return [...shapeFindings(file), ...wholeFindings(file), ...everywhere(file), ...ownAssertions(file)]
     return isToolConfig(file.path) ? [] : productFindings(file)
   })
 
@@ -78,6 +79,23 @@ function shapeFindings(file: DiffFile): DiffFinding[] {
     if (found === undefined) return []
     return [block(found[1], `${file.path} ${found[2]}: ${text.trim().slice(0, 80)}`, { file: file.path, line })]
   })
+}
+
+const ASSERTIONS =
+  /^(expect|assert|it|test|describe|assert_(eq|ne|equal)|assert(Equals?|True|False|Same|That|Throws)|XCTAssert(Equal|True)?|(EXPECT|ASSERT)_(EQ|NE|TRUE))$/
+
+/** A test file that defines what it asserted with before: its tests mean something else now. */
+function ownAssertions({ path, before, after = '' }: DiffFile): DiffFinding[] {
+  const defined = (text: string) =>
+    parseSource(path, text).definitions.filter(({ kind }) => kind === 'function' || kind === 'method')
+  const known = new Set(before === undefined ? [] : defined(before).map(({ name }) => name))
+  const own = before === undefined ? [] : defined(after).filter(({ name }) => ASSERTIONS.test(name) && !known.has(name))
+  return own.map(({ name, startLine }) =>
+    block('test.rigged', `${path} defines ${name} itself, which its tests are written with.`, {
+      file: path,
+      line: startLine,
+    }),
+  )
 }
 
 /** An automatic fixture that replaces a function of the program by a fixed value. Clocks and the machine do not count. */

@@ -115,7 +115,7 @@ const OPERATION =
 function strengthOfThrow(name: string, args: CodeNode[]): number {
   // For most functions the first argument is what throws; these take the expected error directly.
   const given = args
-    .slice(/^(raises|raisesregex|raiseerror|shouldpanic|panic|exception\w*)$/.test(name) ? 0 : 1)
+    .slice(/^(raises|raisesregex|shouldpanic|panic|exception\w*)$/.test(name) ? 0 : 1)
     .map(each => pieceOf(each).text)
     .join(', ')
   if (given === '') return name === 'shouldpanic' ? 2 : 1.5
