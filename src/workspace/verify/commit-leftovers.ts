@@ -104,6 +104,8 @@ async function stageLeftovers(worktree: Worktree, folder: GitFolder): Promise<st
     if (!added.ok) return added.stderr.trim()
   }
   // An agent may have added our note by force, or in its own commit. A project may have one that is not ours.
+  const noted = await git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes])
+  if (noted.ok && noted.stdout === '') return undefined
   const before = await git(worktree.top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
   const ours = notes.filter(note => !before.stdout.split('\0').includes(note))
   const taken = await git(worktree.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])

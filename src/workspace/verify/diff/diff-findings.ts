@@ -1,5 +1,7 @@
+import { realpath } from 'node:fs/promises'
 import type { Finding } from '../../../domain/evidence.ts'
 import { git } from '../../git/git.ts'
+import { findGitFolder } from '../../git/git-folder.ts'
 import { type DiffChange, type DiffFile, type DiffSettings, parseDiff } from './change.ts'
 import { isSnapshot } from './file-kind.ts'
 import { type JudgeDiff, judgeApart } from './judge-apart.ts'
@@ -56,9 +58,10 @@ interface Asked {
 /** The change between two commits, with the whole text of each file on both sides; undefined if git fails. */
 export async function readChange(asked: Asked): Promise<DiffChange | undefined> {
   const { directory, base, head, signal } = asked
-  const top = await git(directory, ['rev-parse', '--show-toplevel'], { signal })
-  if (!top.ok) return undefined
-  const place = { ...asked, directory: top.stdout.replace(/\n$/, '') }
+  // Git searches from the real directory.
+  const folder = await findGitFolder(await realpath(directory).catch(() => directory))
+  if (!folder) return undefined
+  const place = { ...asked, directory: folder.top }
   const listed = await git(
     place.directory,
     ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--ignore-submodules=none', base, head, '--'],
