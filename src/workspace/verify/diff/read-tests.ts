@@ -8,14 +8,22 @@ import {
   readCode,
 } from '../../../base/syntax/code-tree.ts'
 import { type CodeLanguage, languageOf as grammarOf, LANGUAGES } from '../../../base/syntax/languages.ts'
-import { argumentsIn, type Chain, chainsIn, definitionOf, isCall, isFunction, marksOf } from './call-chain.ts'
+import {
+  aliasesIn,
+  argumentsIn,
+  type Chain,
+  chainsIn,
+  definitionOf,
+  isCall,
+  isFunction,
+  marksOf,
+} from './call-chain.ts'
 import type { DiffFile } from './change.ts'
 import { type CodePiece, pieceOf } from './code-piece.ts'
 import { isTestFile, isTestSupport, type Language, languageOf } from './file-kind.ts'
 import { assertionsIn } from './read-assertions.ts'
 import { type FoundSkip, isFocusing, skipAround, skipInside, skipOfChain, worstOf } from './read-skips.ts'
 import { sidesOf } from './strength.ts'
-import { aliasesIn } from './test-aliases.ts'
 import type { Assertion, TestCase } from './test-case.ts'
 import { TEST_LANGUAGES, type TestLanguage } from './test-languages.ts'
 import { RowReader } from './test-rows.ts'
