@@ -74,7 +74,11 @@ async function playNight(prefix: string, url: string): Promise<void> {
     await type('pcc init', yes)
     await type('pcc task import plan.md', yes)
     // The board stays while something waits for a person. The user goes to bed and leaves it.
-    const { text: board } = await type('pcc run .', [...yes, { to: / 6 done, 2 waiting/, keys: ['q'] }], LEFT)
+    const { text: board } = await type(
+      'pcc run . --parallel 3',
+      [...yes, { to: / 6 done, 2 waiting/, keys: ['q'] }],
+      LEFT,
+    )
     const run = find(/r-[0-9a-f]{6}/, board)
     const { text: pending } = await type('pcc pending')
     await type(`pcc respond ${find(/│ (\d+) │[^\n]*Which format/, pending)} 1`)

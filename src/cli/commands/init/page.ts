@@ -8,7 +8,7 @@ import {
 } from '../../../domain/project-facts.ts'
 import type { TaskMention } from '../../../domain/task-requests.ts'
 import { counted } from '../../render/format.ts'
-import { cut, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
+import { cut, pad, type Terminal, type Tone, widthOf, wrap } from '../../render/text.ts'
 import type { InitStep } from './files.ts'
 
 /** What `pcc init` found and did. */
@@ -74,9 +74,14 @@ export function initPage(outcome: InitOutcome, terminal: Terminal): string[] {
     ...commandLines(facts.commands, terminal),
     '',
     ...steps.map(step => stepLine(step, { terminal, dryRun })),
-    ...(remarks.length > 0 ? ['', ...remarks.map(text => `${terminal.paint('yellow', '!')} ${neutral(text)}`)] : []),
+    ...(remarks.length > 0 ? ['', ...remarks.flatMap(text => remarkLines(text, terminal))] : []),
     '',
   ]
+}
+
+function remarkLines(text: string, { paint, width }: Terminal): string[] {
+  const [first = '', ...more] = wrap(neutral(text), width - 3)
+  return [`${paint('yellow', '!')} ${first}`, ...more.map(line => `  ${line}`)]
 }
 
 /** How it ended, and what comes next. */

@@ -75,8 +75,8 @@ export function runNews(before: RunDetail | undefined, now: RunDetail, terminal:
     ...(now.state === 'running' && wasPaused ? ['Goes on.'] : []),
     ...(now.stopping && !before?.stopping && now.state !== 'ended' ? ['No new task begins: it was stopped.'] : []),
     ...now.kept_apart
-      .filter(({ id, beside }) => !before?.kept_apart.some(task => task.id === id && task.beside === beside))
-      .map(task => terminal.paint('yellow', `○ ${neutral(task.why)}`)),
+      .filter(({ why }) => why !== now.reason && !before?.kept_apart.some(task => task.why === why))
+      .map(({ why }) => terminal.paint('yellow', `○ ${neutral(why)}`)),
     ...(now.state === 'running' && now.reason !== before?.reason
       ? [heldUpText(now)].flatMap(line => (line === undefined ? [] : [terminal.paint('yellow', line)]))
       : []),

@@ -42,12 +42,13 @@ export interface RunFlags extends ScheduleFlags {
 /** Starts or schedules a run for `pcc run`, and watches it here or leaves it in the background. Returns the exit code. */
 export async function startRun(targetName: string, flags: RunFlags, context: CommandContext): Promise<number> {
   const { json, quiet, out, terminal } = context
-  const client = await openClient(context.paths, context)
-  const target = await resolveTarget(targetName, { project: flags.project, client })
-  const [{ preflight }, { loadSettings }] = await Promise.all([
+  // What comes next is loaded while the daemon answers.
+  const [client, { preflight }, { loadSettings }] = await Promise.all([
+    openClient(context.paths, context),
     import('../preflight.ts'),
     import('../../load-settings.ts'),
   ])
+  const target = await resolveTarget(targetName, { project: flags.project, client })
   const loaded = await loadSettings({ ...context, project: target.project })
   const request = await buildRequest(target, { ...flags, loaded }, context)
   const { project, env } = request

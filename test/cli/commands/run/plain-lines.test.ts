@@ -51,6 +51,23 @@ test('after its agent is done, a task is shown as being verified, being merged o
   ])
 })
 
+test('why a ready task does not begin is said once, in the lines and on the page of the run', () => {
+  const why = (id: string) =>
+    `${id} (dig) is kept apart from t-000001, which is at work, because both will probably change src`
+  const apart = (id: string) => ({ id, title: 'dig', beside: 't-000001', path: 'src', why: why(id) })
+  const before = someRun()
+  const some = someRun({ kept_apart: [apart('t-000002')] })
+  const all = someRun({ kept_apart: [apart('t-000002'), apart('t-000003')], reason: why('t-000002') })
+  assert.deepEqual(runNews(before, some, TERMINAL), [`○ ${why('t-000002')}`])
+  assert.deepEqual(runNews(before, all, TERMINAL), [
+    `○ ${why('t-000003')}`,
+    `The next task cannot begin yet: ${why('t-000002')}`,
+  ])
+  assert.deepEqual(runNews(all, all, TERMINAL), [])
+  const page = runPage(all, { terminal: TERMINAL, now: NOW, cwd: '/', home: undefined })
+  for (const id of ['t-000002', 't-000003']) assert.equal(page.filter(line => line.includes(why(id))).length, 1)
+})
+
 test('work that is done without a change says so', () => {
   const done = someRun({ attempts: [overAttempt('done', { changed_nothing: true })] })
   assert.deepEqual(runNews(someRun(), done, TERMINAL), [
