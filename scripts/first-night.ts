@@ -83,7 +83,7 @@ async function playNight(prefix: string, url: string): Promise<void> {
     const { text: pending } = await type('pcc pending')
     await type(`pcc respond ${find(/│ (\d+) │[^\n]*Which format/, pending)} 1`)
     await type(`pcc respond ${find(/│ (\d+) │[^\n]*rm -rf legacy/, pending)} --approve --again`)
-    find(/complete, every task is done\n *8 done; 8 merged/, (await type(`pcc attach ${run}`)).text)
+    find(/complete, every task is done\n *8 done; 8 merged; 8 attempts/, (await type(`pcc attach ${run}`)).text)
     find(/✓ 8 done/, (await type('pcc report')).text)
     find(/Nothing waits for you/, (await type('pcc pending')).text)
     find(/nothing needs you/, (await type('pcc')).text)
