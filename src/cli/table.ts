@@ -140,6 +140,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/code/index-code.ts')).addIndexCommand(program),
   },
   {
+    name: 'memory',
+    group: REST,
+    summary: 'See, correct and take along what was learned',
+    add: async program => (await import('./commands/memory/memory.ts')).addMemoryCommand(program),
+  },
+  {
     name: 'config',
     group: REST,
     summary: 'Show and change settings, trust a project, notifications, completion',
@@ -222,12 +228,6 @@ export const COMMANDS: CommandRow[] = [
     noun: 'task',
     summary: 'Read what became of every attempt, or search it',
     add: async program => (await import('./commands/journal.ts')).addJournalCommand(program),
-  },
-  {
-    name: 'memory',
-    group: REST,
-    summary: 'See, correct and take along what was learned',
-    add: async program => (await import('./commands/memory/memory.ts')).addMemoryCommand(program),
   },
   {
     name: 'notes',
