@@ -1,6 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setImmediate as pause } from 'node:timers/promises'
 import type { AppPaths } from '../base/app-paths.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { replaceFile } from '../base/files.ts'
@@ -66,9 +67,36 @@ export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<v
   })
   const files = await pruneLogs(paths.logs, { days: logs.keep_days, now })
   const worktrees = await pruneWorktrees({ paths, env, store, log, clock, signal })
-  if (checkpoints + events + files + worktrees > 0) {
-    log.info({ checkpoints, events, files, worktrees }, 'old data removed')
+  const records = await pruneMemory({ paths, retentionDays: data.episode_retention_days, now, signal })
+  if (checkpoints + events + files + worktrees + records > 0) {
+    log.info({ checkpoints, events, files, worktrees, records }, 'old data removed')
   }
+}
+
+/** Removes expired records and calibrates what memory knows, in slices between which other work goes on. Returns how many were removed. */
+export async function pruneMemory({
+  paths,
+  signal,
+  ...upkeep
+}: {
+  paths: Pick<AppPaths, 'memory'>
+  retentionDays: number
+  now: number
+  signal: AbortSignal
+}): Promise<number> {
+  if (!existsSync(paths.memory)) return 0
+  const [{ openMemory }, { maintain }] = await Promise.all([
+    import('../memory/broker.ts'),
+    import('../memory/maintain.ts'),
+  ])
+  using memory = openMemory(paths)
+  let removed = 0
+  for (let isDone = false; !isDone && !signal.aborted; await pause()) {
+    const slice = maintain(memory, upkeep)
+    removed += slice.removed
+    isDone = slice.isDone
+  }
+  return removed
 }
 
 /**

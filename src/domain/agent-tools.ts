@@ -104,12 +104,45 @@ export const AGENT_TOOLS = {
       'Shows the imports and exports of a file of this project, and who imports and calls it, without reading it.',
     shape: { path: line(500).describe('Relative to the project.') },
   },
+  recall: {
+    description:
+      'Shows what earlier work on this project has taught about a question, each with its source: commands that fail here and what works, facts, decisions, what did not work.',
+    shape: { query: text(5_000).describe('A question, an error message, or what you are about to do.') },
+  },
+  remember: {
+    description:
+      'Keeps something for later work on this project: a fact, or what does not work and what to do instead. It is your word: it grants nothing and decides nothing. Not what the code says itself.',
+    shape: {
+      text: text(4_000).describe('One thing, in a sentence or two.'),
+      about: line(200).describe('What it is about, in a few words; a later fact about the same replaces it.'),
+      kind: z
+        .enum(['fact', 'anti_pattern'])
+        .optional()
+        .describe('What holds, or what does not work; a fact when left out.'),
+      instead: text(4_000).optional().describe('What works instead of it.'),
+      for: z
+        .enum(['project', 'session', 'me'])
+        .optional()
+        .describe('Who sees it: later work on this project, this session only, or agents of your kind.'),
+    },
+  },
+  forget: {
+    description: 'Forgets for good what you told with remember in this session.',
+    shape: { id: ref.describe('As remember or recall gave it.') },
+  },
+  memory_report: {
+    description: 'Shows how much is known here, and what you have told.',
+    shape: {},
+  },
 } as const satisfies Record<string, AgentTool>
 
 export type AgentToolName = keyof typeof AGENT_TOOLS
 
 /** The tools that need an index of the code. */
 export const CODE_TOOLS: readonly AgentToolName[] = ['search_code', 'related', 'file_context']
+
+/** The tools that need memory. */
+export const MEMORY_TOOLS: readonly AgentToolName[] = ['recall', 'remember', 'forget', 'memory_report']
 
 export const AGENT_TOOL_NAMES = Object.keys(AGENT_TOOLS) as [AgentToolName, ...AgentToolName[]]
 

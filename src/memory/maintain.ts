@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../base/json.ts'
 import type { MemoryItem, MemoryRecord } from '../domain/memory.ts'
 import type { MemoryBroker } from './broker.ts'
 import type { MemoryFiles } from './derive.ts'
-import { recalibrate, summarise } from './learn/importance.ts'
+import { recalibrate } from './learn/importance.ts'
 import { readLine } from './lines.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -166,9 +166,7 @@ function calibrateItems(
       const item = JSON.parse(body) as MemoryItem
       const calibrated = recalibrate(item, { now, policy, use: file.countUses(item.id) })
       if (calibrated.tier === item.tier && calibrated.importance === item.importance) continue
-      const isLeaving = calibrated.tier === 'cold' && item.tier !== 'cold' && item.kind === 'episode'
-      // What nobody used for long is kept as its summary; the log still has all of it.
-      file.putItem(isLeaving ? { ...calibrated, text: summarise([item]) || item.text } : calibrated)
+      file.putItem(calibrated)
       result.recalibrated += 1
     }
   })

@@ -14,7 +14,7 @@ import {
 import type { LearningRule } from '../../domain/option-values.ts'
 import type { Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
-import { openMemory, type WriteResult } from '../../memory/broker.ts'
+import { type MemoryBroker, openMemory, type WriteResult } from '../../memory/broker.ts'
 import { advise } from '../../memory/learn/advise.ts'
 import { type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
 import { projectKeys } from '../../memory/project-keys.ts'
@@ -33,6 +33,7 @@ export interface RecallQuery {
 
 /** Memory as the supervisor and the hooks use it, by the paths of projects. */
 export interface ProjectMemory extends Disposable {
+  readonly broker: MemoryBroker
   keysOf(project: string): Promise<readonly [string, ...string[]]>
   write(records: readonly MemoryRecord[]): WriteResult
   recall(query: RecallQuery): Promise<RecalledItem[]>
@@ -68,6 +69,7 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
   /** The thresholds of each project, read where a task or a conversation begins: nothing changes in the middle of one. */
   const policies = new Map<string, PolicyValues>()
   return {
+    broker,
     keysOf,
     write: records => broker.write(records),
     async recall(query) {

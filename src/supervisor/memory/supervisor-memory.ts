@@ -4,7 +4,9 @@ import type { StartSession } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Config } from '../../domain/config/settings.ts'
+import type { MemoryReader } from '../../domain/memory.ts'
 import type { Task } from '../../domain/task.ts'
+import type { MemoryBroker } from '../../memory/broker.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import type { Store } from '../../store/store.ts'
@@ -36,6 +38,12 @@ export interface SupervisorMemory extends AsyncDisposable {
   recall(project: string, text: string, who?: MemoryCaller): Promise<string | undefined>
   /** Whether people allow calls like this one. Never for HIGH. */
   advise(project: string, tool: string, assessment: Assessment): Promise<Advice | undefined>
+  /** Does something with the memory of a project for an agent; undefined if the project has none. */
+  use<T>(
+    project: string,
+    who: MemoryCaller,
+    work: (broker: MemoryBroker, reader: MemoryReader) => T,
+  ): Promise<T | undefined>
   /** Something has happened: it is learned from soon. */
   poke(): void
   /** Learns from all that has happened so far. */
@@ -136,6 +144,14 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       ),
     advise: (project, tool, assessment) =>
       withMemory(({ memory }, { learning }) => memory.advise(project, tool, assessment, learning), { project }),
+    use: (project, { caller, agent = null, session = null }, work) =>
+      withMemory(
+        async ({ memory }) => {
+          const projects = await memory.keysOf(project)
+          return work(memory.broker, { agent, role: null, session, projects, now: Date.now() })
+        },
+        { project, ...(caller && { caller }) },
+      ),
     poke() {
       if (!isClosed) timer ??= setTimeout(() => void learn().finally(() => (timer = undefined)), LEARN_AFTER_MS).unref()
     },

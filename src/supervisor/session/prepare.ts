@@ -8,7 +8,7 @@ import { chainBrains } from '../../brain/chain.ts'
 import { rulesBrain } from '../../brain/rules/question.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
-import { AGENT_TOOL_NAMES, type AgentToolName, CODE_TOOLS } from '../../domain/agent-tools.ts'
+import { AGENT_TOOL_NAMES, type AgentToolName, CODE_TOOLS, MEMORY_TOOLS } from '../../domain/agent-tools.ts'
 import { canRunUnattended, findManifest } from '../../domain/agents/find-manifest.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Brain } from '../../domain/brain.ts'
@@ -167,7 +167,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       followCost: hasMoneyBound(budgets),
       isolation: config.agents.isolation,
       sandbox: sandbox.settings,
-      ...toolsFor(request.feature, config.knowledge.enabled),
+      ...toolsFor(request.feature, config),
     },
     sandboxIn: async worktree => (await planIn(worktree)).settings,
     policy: {
@@ -307,8 +307,9 @@ const TOOLS_OF_PHASE: Record<WorkPhase, { tools: string[]; ownTools: readonly Ag
 /** The tools of a session: all of them for work; for a feature only those that read, and no MCP server of anybody else. */
 function toolsFor(
   feature: FeaturePosition | undefined,
-  searchesCode: boolean,
+  { knowledge, memory }: Pick<Config, 'knowledge' | 'memory'>,
 ): Pick<OpenSession, 'tools' | 'ownTools' | 'strictMcp'> {
   const given = feature ? { ...TOOLS_OF_PHASE[feature.phase], strictMcp: true } : { ownTools: AGENT_TOOL_NAMES }
-  return { ...given, ownTools: given.ownTools.filter(name => searchesCode || !CODE_TOOLS.includes(name)) }
+  const missing = [...(knowledge.enabled ? [] : CODE_TOOLS), ...(memory.enabled ? [] : MEMORY_TOOLS)]
+  return { ...given, ownTools: given.ownTools.filter(name => !missing.includes(name)) }
 }

@@ -9,6 +9,7 @@ import { recordNote } from '../../knowledge/record-note.ts'
 import { searchJournal } from '../../tasks/journal.ts'
 import { codeOf, searchCode, showFileContext, showRelated } from './code-tools.ts'
 import type { SessionContext } from './context.ts'
+import { forgetFor, recallFor, rememberFor, reportFor } from './memory-tools.ts'
 import { addDependency, addTask, claim, draftDependency, draftTask, mayCall, noteInLog, ownTask } from './task-tools.ts'
 
 /**
@@ -52,6 +53,14 @@ async function dispatch(name: AgentToolName, input: unknown, call: SessionContex
       return checked('related', input, what => showRelated(what, call))
     case 'file_context':
       return checked('file_context', input, ({ path }) => showFileContext(path, call))
+    case 'recall':
+      return checked('recall', input, ({ query }) => recallFor(query, call))
+    case 'remember':
+      return checked('remember', input, told => rememberFor(told, call))
+    case 'forget':
+      return checked('forget', input, ({ id }) => forgetFor(id, call))
+    case 'memory_report':
+      return checked('memory_report', input, () => reportFor(call))
     case 'record_note':
       return checked('record_note', input, note => keepNote(note, call))
     case 'ask_human':

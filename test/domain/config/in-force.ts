@@ -102,6 +102,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'notifications.telegram.chat_id': 'test/human/notify/flips.test.ts',
   'notifications.telegram.base_url': 'test/human/notify/flips.test.ts',
   'data.checkpoint_retention_days': 'test/agents/checkpoints/retention.test.ts',
+  'data.episode_retention_days': 'test/memory/maintain.test.ts',
   'data.directory': 'test/domain/config/data-directory.test.ts',
   'agents.env': 'test/domain/config/flips-agent.test.ts',
   'agents.setting_sources': 'test/domain/config/flips-agent.test.ts',

@@ -1,0 +1,130 @@
+import type { ToolReply } from '../../domain/agent-tools.ts'
+import { type MemoryReader, type MemoryRecord, newRecord } from '../../domain/memory.ts'
+import type { MemoryBroker } from '../../memory/broker.ts'
+import { forget } from '../../memory/forget.ts'
+import { itemIdsOf } from '../../memory/learn/apply-record.ts'
+import type { SessionContext } from './context.ts'
+import { mayCall } from './task-tools.ts'
+
+/** The most that one session may tell. */
+const MOST_TOLD = 50
+/** Each reads the whole log. */
+const MOST_FORGOTTEN = 20
+
+/** `recall` */
+export async function recallFor(query: string, call: SessionContext): Promise<ToolReply> {
+  const { row } = call.live
+  const known = await call.deps.memory.recall(row.project, query, whoOf(call))
+  return { ok: true, text: known ?? 'Nothing is known about that.' }
+}
+
+interface Told {
+  text: string
+  about: string
+  kind?: 'fact' | 'anti_pattern' | undefined
+  instead?: string | undefined
+  for?: 'project' | 'session' | 'me' | undefined
+}
+
+/** `remember`: the word of an agent, which never becomes a rule. */
+export async function rememberFor(told: Told, call: SessionContext): Promise<ToolReply> {
+  if (!mayCall('remember', MOST_TOLD, call))
+    return refused(`${MOST_TOLD} things are the most; put the rest into your report`)
+  return use(call, (broker, reader) => {
+    const record = recordOf(told, reader, call)
+    const { refused: wrong } = broker.write([record], { hidden: [...call.live.settings.secrets] })
+    if (wrong[0]) return refused(wrong[0].problem)
+    return { ok: true, text: `Kept as ${record.id}.` }
+  })
+}
+
+/** `forget`: an agent takes back what it told in this session, and nothing else. */
+export async function forgetFor(id: string, call: SessionContext): Promise<ToolReply> {
+  if (!mayCall('forget', MOST_FORGOTTEN, call)) return refused(`${MOST_FORGOTTEN} times are the most`)
+  return use(call, broker => {
+    const gone = forget(broker, record => isOwn(record, call) && (record.id === id || itemIdsOf(record).includes(id)))
+    return gone.length > 0
+      ? { ok: true, text: `Forgotten: ${gone.join(', ')}.` }
+      : refused('there is nothing with that id that you told in this session; only a person forgets the rest')
+  })
+}
+
+/** `memory_report` */
+export async function reportFor(call: SessionContext): Promise<ToolReply> {
+  return use(call, (broker, reader) => {
+    const items = broker.find({ reader, limit: 200 }).map(({ item }) => item)
+    const kinds = Map.groupBy(items, ({ kind }) => kind)
+    const counts = [...kinds].map(([kind, all]) => `${kind}: ${all.length === 200 ? '200 or more' : all.length}`)
+    const own = items.filter(({ records }) => records.some(id => isOwn(broker.record(id, reader), call)))
+    const lines = own.map(({ id, text }) => `${id} ${text}`)
+    return {
+      ok: true,
+      text: [
+        counts.join(', ') || 'Nothing is known here yet.',
+        ...(lines.length > 0 ? ['You told:', ...lines] : []),
+      ].join('\n'),
+    }
+  })
+}
+
+function recordOf(
+  { text, about, kind = 'fact', instead, for: whom = 'project' }: Told,
+  reader: MemoryReader,
+  { live }: SessionContext,
+): MemoryRecord {
+  const { row } = live
+  const scope = {
+    project: { scope: 'project', of: reader.projects[0] ?? '' },
+    session: { scope: 'session', of: row.id },
+    me: { scope: 'agent', of: row.agent },
+  } as const
+  const base = {
+    ...({
+      time: reader.now,
+      ...scope[whom],
+      actor: 'agent',
+      authority: 'agent',
+      agent_id: row.agent,
+      session: row.id,
+    } as const),
+    ...{ task: row.task_id, evidence: [`session:${row.id}`] },
+  }
+  if (kind === 'fact')
+    return newRecord({
+      ...base,
+      kind,
+      category: 'convention',
+      subject: about,
+      text,
+      source: `${row.agent} in ${row.id}`,
+      about: [],
+    })
+  return newRecord({
+    ...base,
+    kind,
+    trigger: { kind: 'failure', text: about },
+    text,
+    instead: instead ?? null,
+    outcome: 'failure',
+  })
+}
+
+function isOwn(record: MemoryRecord | undefined, { live }: SessionContext): boolean {
+  return record?.actor === 'agent' && record.session === live.id
+}
+
+async function use(
+  call: SessionContext,
+  work: (broker: MemoryBroker, reader: MemoryReader) => ToolReply,
+): Promise<ToolReply> {
+  const reply = await call.deps.memory.use(call.live.row.project, whoOf(call), work)
+  return reply ?? refused('memory is switched off here, or cannot be used')
+}
+
+function whoOf({ live: { row } }: SessionContext) {
+  return { agent: row.agent, session: row.id, caller: row.options }
+}
+
+function refused(why: string): ToolReply {
+  return { ok: false, text: `Not done: ${why}.` }
+}
