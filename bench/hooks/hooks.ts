@@ -1,18 +1,16 @@
 import { mkdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { replayOutbox } from '../../src/daemon/replay-outbox.ts'
 import { HOOK_SCHEMA_VERSION } from '../../src/domain/hooks.ts'
-import { openSimulator } from '../../src/simulator/open.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openCaptureQueue } from '../../src/supervisor/hooks/capture.ts'
 import { readHookSettings } from '../../src/supervisor/hooks/hook-settings.ts'
 import { promptContextFeature } from '../../src/supervisor/hooks/prompt-context.ts'
 import { agentEnv } from '../../test/support/world.ts'
-import { race } from '../measure.ts'
+import { CLAUDE, measureCalls, openCallingModel } from '../call-time.ts'
 import { type Installation, openInstallation, ROOT, run } from '../program.ts'
 import type { BenchRow } from '../row.ts'
 import { capturedRow } from './captured-row.ts'
@@ -61,18 +59,12 @@ async function benchVerdicts(): Promise<BenchRow[]> {
   ]
 }
 
-const CALL_ROUNDS = 5
-const [FEW, MANY] = [2, 42] as const
-
-/** A tool call of the real Claude Code with `--http`, against one without any hooks: many calls less few, without the start. */
+/** A tool call of the real Claude Code with `--http`, against one without any hooks. */
 async function benchHttp(): Promise<BenchRow[]> {
   await using installation = await openInstallation()
   const { dir, dist } = installation
   const project = makeProject(installation)
-  await using simulator = await openSimulator({ text: scenario() })
-  const claude = createRequire(import.meta.url).resolve(
-    `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`,
-  )
+  await using simulator = await openCallingModel()
   const homeOf = (name: string) => {
     mkdirSync(join(dir, name, '.claude'), { recursive: true })
     return { ...installation.env, ...agentEnv(join(dir, name), simulator.url) }
@@ -81,28 +73,11 @@ async function benchHttp(): Promise<BenchRow[]> {
   const ours = { env: homes.hooked, cwd: project }
   await run(process.execPath, [dist, 'daemon', 'start'], ours)
   await run(process.execPath, [dist, 'hooks', 'install', '--claude', '--http', '--yes'], ours)
-  const play = (calls: number, env: Record<string, string>) =>
-    run(claude, ['-p', taskOf(calls), '--setting-sources', 'user', '--allowed-tools', 'Bash'], { env, cwd: project })
-  const times = await race(
-    {
-      bareFew: () => play(FEW, homes.bare),
-      bareMany: () => play(MANY, homes.bare),
-      hookedFew: () => play(FEW, homes.hooked),
-      hookedMany: () => play(MANY, homes.hooked),
-    },
-    CALL_ROUNDS,
-  )
-  const bare = (times.bareMany - times.bareFew) / (MANY - FEW)
-  const hooked = (times.hookedMany - times.hookedFew) / (MANY - FEW)
-  return [
-    {
-      what: 'what a tool call of Claude Code takes longer with hooks over HTTP, before and after the call',
-      measured: `${(hooked - bare).toFixed(1)} ms (${hooked.toFixed(1)} ms a call, bare ${bare.toFixed(1)} ms)`,
-      ratio: hooked / bare,
-      budget: '≤ 15 ms',
-      ok: hooked - bare <= 15,
-    },
-  ]
+  const play = (env: Record<string, string>) => (task: string) =>
+    run(CLAUDE, ['-p', task, '--setting-sources', 'user', '--allowed-tools', 'Bash'], { env, cwd: project })
+  const { measured, ratio, addedMs } = await measureCalls(play(homes.bare), play(homes.hooked))
+  const what = 'what a tool call of Claude Code takes longer with hooks over HTTP, before and after the call'
+  return [{ what, measured, ratio, budget: '≤ 15 ms', ok: addedMs <= 15 }]
 }
 
 const PROMPTS = 30
@@ -196,21 +171,4 @@ function makeProject({ dir }: Installation): string {
   const project = join(dir, 'project')
   mkdirSync(join(project, '.git'), { recursive: true })
   return project
-}
-
-function taskOf(calls: number): string {
-  return `Please make ${calls} calls`
-}
-
-function scenario(): string {
-  const conversations = [FEW, MANY].map(calls => ({
-    match: taskOf(calls),
-    turns: [
-      ...Array.from({ length: calls }, (_, index) => ({
-        tools: [{ Bash: { command: `echo ${index}`, description: 'Count' } }],
-      })),
-      { text: 'Done.' },
-    ],
-  }))
-  return JSON.stringify({ conversations })
 }

@@ -57,7 +57,7 @@ function describe(body: Captured): string {
     case 'bash_command':
       return `runs ${body.command}`
     case 'bash_output':
-      return `exit ${body.exit_code ?? 'unknown'} of ${body.command}`
+      return body.exit_code === null ? `ran ${body.command}` : `exit ${body.exit_code} of ${body.command}`
     case 'usage':
       return `used ${body.input_tokens} tokens in, ${body.output_tokens} out`
     case 'call_decided':
