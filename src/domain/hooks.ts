@@ -167,8 +167,6 @@ export interface HookManifest {
   events: Partial<Record<Exclude<HookEventKind, 'unknown'>, string[]>>
   /** How each decision is said before a call (`tool_before`) and when the vendor would ask (`permission`). */
   decisions: Record<'tool_before' | 'permission', Record<'allow' | 'deny' | 'ask', Degraded>>
-  /** `ask` becomes `deny` in these modes of the vendor, where silence would let the call run; `unknown` stands for a mode that it does not say. */
-  runsUnasked: string[]
   /** Whether a stop can be refused, context added, and a notice shown to the person. */
   stops: boolean
   context: HookEventKind[]
@@ -179,9 +177,7 @@ export interface HookManifest {
   cwd: 'session' | 'call'
   /** What becomes of a call when the hook ends with an error, outlives its timeout, or prints nonsense, as installed by us. */
   failures: Record<'crash' | 'hang' | 'nonsense', 'blocks' | 'runs'>
-  /** `runs` if any of the failures lets a call run. */
-  onFailure: 'blocks' | 'runs'
-  /** The vendor's own policy that must stand behind ours where `onFailure` is `runs`, for a person. */
+  /** The vendor's own policy that must stand behind ours where a failure lets a call run, for a person. */
   behind?: string
   /** Seconds that the vendor gives a hook as installed by us, by event kind; others have `other`. */
   timeouts: Partial<Record<HookEventKind, number>> & { other: number }

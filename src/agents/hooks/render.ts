@@ -45,9 +45,7 @@ function degradeAnswer(manifest: HookManifest, event: HookEvent, answer: HookAns
   if (answer.decision === 'continue') return { ...plain, decision: 'deny' }
   if (answer.input) return answerQuestion(manifest, event, { ...plain, decision: answer.decision, input: answer.input })
   const rule = manifest.decisions[event.kind][answer.decision]
-  const isUnasked = answer.decision === 'ask' && manifest.runsUnasked.includes(event.permission_mode ?? 'unknown')
-  if (rule === 'deny' || (rule === 'silence' && isUnasked && event.kind === 'tool_before'))
-    return { ...plain, decision: 'deny', reason: `${reason} ${cannotAsk(manifest)}` }
+  if (rule === 'deny') return { ...plain, decision: 'deny', reason: `${reason} ${cannotAsk(manifest)}` }
   return rule === 'kept' ? { ...plain, decision: answer.decision } : plain
 }
 

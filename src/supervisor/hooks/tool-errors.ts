@@ -12,8 +12,6 @@ import { saysFirst } from './session-notes.ts'
 export interface ToolErrorDeps {
   /** The risk of the call that failed, as the policy judges it. */
   risk(event: FailedEvent, context: HookContext): Promise<Risk>
-  /** What an agent or a model advises to do next; only asked about a HIGH risk call, and only for a moment. */
-  advise?(report: ToolErrorReport, event: FailedEvent, signal: AbortSignal): Promise<readonly string[]>
 }
 
 type FailedEvent = HookEventOf<'tool_after'>
@@ -62,7 +60,7 @@ async function examine(event: FailedEvent, context: HookContext, deps: ToolError
     next_steps: [...(known?.next ?? [])],
   }
   if (profile !== 'quick') await addRepository(report, context)
-  if (profile === 'deep') await addHalfDone(report, event, { context, deps })
+  if (profile === 'deep') addHalfDone(report)
   return report
 }
 
@@ -88,25 +86,10 @@ async function addRepository(report: ToolErrorReport, { project, signal }: HookC
 }
 
 const MOST_FILES = 10
-/** Advice that takes longer comes too late for the agent. */
-const ADVICE_MS = 10_000
-const MOST_ADVICE = 3
 
 /** A dangerous call that failed may have done a part of its work. */
-async function addHalfDone(
-  report: ToolErrorReport,
-  event: FailedEvent,
-  { context, deps }: { context: HookContext; deps: ToolErrorDeps },
-): Promise<void> {
-  report.issues.push({
-    code: 'call.half_done',
-    text: 'The call is dangerous, and may have done a part of its work before it failed.',
-  })
-  report.next_steps.push('Look at what it changed (git status, or what it was aimed at) before you repeat it.')
-  const signal = AbortSignal.any([context.signal, AbortSignal.timeout(ADVICE_MS)])
-  const advice = await deps.advise?.(report, event, signal).catch(error => {
-    context.log.warn({ error }, 'nobody could advise on a failed call')
-    return []
-  })
-  report.next_steps.push(...(advice ?? []).slice(0, MOST_ADVICE))
+function addHalfDone({ issues, next_steps }: ToolErrorReport): void {
+  const text = 'The call is dangerous, and may have done a part of its work before it failed.'
+  issues.push({ code: 'call.half_done', text })
+  next_steps.push('Look at what it changed (git status, or what it was aimed at) before you repeat it.')
 }

@@ -87,38 +87,14 @@ test('the more a call may have broken, the more is looked at, and nothing is cha
   const medium = await examine(world, { output: 'odd' }, { level: 'MEDIUM' })
   assert.deepEqual([medium?.profile, medium?.status], ['standard', 'unclear'])
   assert.match(medium?.issues[0]?.text ?? '', /merge of git is not finished.*a\.txt/)
-  const seen: string[] = []
-  const high = await examine(
-    world,
-    { output: 'odd', input: { command: 'make deploy' } },
-    {
-      level: 'HIGH',
-      advise: async report => {
-        seen.push(report.profile)
-        return ['Ask first.', '2', '3', '4']
-      },
-    },
-  )
-  assert.deepEqual(seen, ['deep'])
+  const high = await examine(world, { output: 'odd', input: { command: 'make deploy' } }, { level: 'HIGH' })
+  assert.equal(high?.profile, 'deep')
   assert.deepEqual(
     high?.issues.map(({ code }) => code),
     ['git.unfinished', 'call.half_done'],
   )
-  assert.deepEqual(high?.next_steps.slice(-3), ['Ask first.', '2', '3'])
+  assert.match(high?.next_steps.at(-1) ?? '', /before you repeat it/)
   const read = { tool: 'Read', input: { file_path: 'x' }, output: 'odd' }
   assert.equal(await examine(world, read, { level: 'HIGH' }), undefined, 'reading breaks nothing')
   assert.equal(git('status', '--porcelain'), before)
-})
-
-test('advice that fails is left out', async t => {
-  const world = openHookWorld(t)
-  const report = await examine(
-    world,
-    { output: 'odd' },
-    { level: 'HIGH', advise: () => Promise.reject(new Error('no')) },
-  )
-  assert.deepEqual(
-    report?.issues.map(({ code }) => code),
-    ['call.half_done'],
-  )
 })

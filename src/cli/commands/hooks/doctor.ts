@@ -139,11 +139,10 @@ function checkCodexTrust({ file }: HookState, { env, paths }: CommandContext): H
   return { what, result: 'failed', says }
 }
 
-function describeFailure({ name, onFailure, behind }: HookManifest): HookCheck {
+function describeFailure({ name, behind }: HookManifest): HookCheck {
   const what = 'if a hook dies'
-  if (onFailure === 'blocks') return { what, result: 'ok', says: `${name} blocks the call` }
-  const policy = behind === undefined ? '' : `; keep its own policy behind it: ${behind}`
-  return { what, result: 'warning', says: `${name} lets the call run${policy}` }
+  if (behind === undefined) return { what, result: 'ok', says: `${name} blocks the call` }
+  return { what, result: 'warning', says: `${name} lets the call run; keep its own policy behind it: ${behind}` }
 }
 
 /** A call that only reads, as each vendor sends it. */
