@@ -80,7 +80,9 @@ function foldersWithoutFiles(known: ReadonlySet<string>): Set<string> {
   const found = new Set<string>()
   const queue = [...known]
   for (let folder = queue.shift(); folder !== undefined && found.size < MOST_EMPTY; folder = queue.shift()) {
-    for (const each of listFolder(folder)) {
+    const inside = listFolder(folder)
+    if (!known.has(folder) && inside.some(({ name }) => name === '.git')) continue // another project, or a worktree
+    for (const each of inside) {
       const path = join(folder, each.name)
       if (!each.isDirectory() || known.has(path) || found.has(path)) continue
       if (admitFile({ path: `${each.name}/`, size: 0 }).holds === 'none') continue

@@ -35,12 +35,15 @@ for (const [what, change] of CHANGES)
     assert.equal(check.isUnchanged(), false)
   })
 
-test('what is in node_modules and in the folder of git does not matter, and what changed in the moment of the look is looked at again', t => {
+test('what is in node_modules, in the folder of git and in worktrees does not matter, and what changed in the moment of the look is looked at again', t => {
   const root = gitProject(t, { 'src/a.ts': '1\n' })
   mkdirSync(join(root, 'node_modules'))
+  write(root, 'trees/one/.git', 'gitdir: elsewhere\n')
+  mkdirSync(join(root, 'trees/one/src'))
   const check = looked(t, root, ['src/a.ts'])
   write(root, 'node_modules/x/index.js', '')
   write(root, '.git/some-lock', '')
+  write(root, 'trees/one/src/a.ts', '')
   assert.equal(check.isUnchanged(), true)
   const now = new FreshnessCheck(root)
   now.begin().complete(['src/a.ts'])
