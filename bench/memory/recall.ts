@@ -75,13 +75,13 @@ function benchSpeed(folder: string): BenchRow[] {
         }),
       ),
     )
-  const from = performance.now()
+  const from = processorMs()
   memory.catchUp()
-  const seconds = (performance.now() - from) / 1000
+  const seconds = (processorMs() - from) / 1000
   const reader: MemoryReader = { agent: null, role: null, session: null, projects: ['p1'], now: ITEMS }
   const times = Array.from({ length: QUERIES }, () => {
     const text = sentence(8)
-    const start = performance.now()
+    const start = processorMs()
     const found = memory.find({ reader, text, limit: 100 })
     const standing = memory.find({ reader, kinds: ['procedure', 'anti_pattern'], limit: 20 })
     recall(
@@ -89,21 +89,27 @@ function benchSpeed(folder: string): BenchRow[] {
       standing.map(({ item }) => item),
       { text, now: ITEMS, policy: memory.policy() },
     )
-    return performance.now() - start
+    return processorMs() - start
   }).toSorted((a, b) => a - b)
   const p95 = times[Math.floor(QUERIES * 0.95)] ?? Number.NaN
   return [
     {
-      what: `recall over ${ITEMS} items, p95 (median ${(times[QUERIES / 2] ?? 0).toFixed(1)} ms)`,
+      what: `recall over ${ITEMS} items, processor time, p95 (median ${(times[QUERIES / 2] ?? 0).toFixed(1)} ms)`,
       measured: `${p95.toFixed(1)} ms`,
       budget: '≤ 30 ms',
       ok: p95 <= 30,
     },
     {
-      what: `deriving ${ITEMS} episodes with their neighbours from the log`,
+      what: `deriving ${ITEMS} episodes with their neighbours from the log, processor time`,
       measured: `${seconds.toFixed(1)} s`,
       budget: '≤ 5 s',
       ok: seconds <= 5,
     },
   ]
+}
+
+/** Nothing here waits for anything, so that this is the time on a machine that does nothing else. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }

@@ -52,7 +52,7 @@ export interface ItemQuery {
 
 const MOST_FOUND = 200
 /** So many of the best by their words are ranked by all that counts. */
-const MOST_RANKED = 200
+const MOST_RANKED = 120
 
 /** What follows from the log, in a file that can be thrown away. */
 export class MemoryFile extends DerivedFile {
@@ -162,20 +162,20 @@ export class MemoryFile extends DerivedFile {
     const inserted = this.run(
       `insert into items (rowid, id, kind, type, scope, "of", session, updated_at, ended_at, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        on conflict (id) do update set kind = excluded.kind, type = excluded.type, scope = excluded.scope, "of" = excluded."of",
-         updated_at = excluded.updated_at, ended_at = excluded.ended_at, body = excluded.body`,
+         session = excluded.session, updated_at = excluded.updated_at, ended_at = excluded.ended_at, body = excluded.body`,
       ...[before?.rowid ?? null, id, kind, type, scope, of, session, updated_at, ended_at, JSON.stringify(item)],
     )
     if (!before) return [{ rowid: inserted, item, isNew: true }]
     const old = JSON.parse(before.body) as MemoryItem
-    const isSame = old.text === item.text && old.scope === scope && old.of === of
+    const isSame = old.text === item.text && old.scope === scope && old.of === of && old.session === session
     return isSame ? [] : [{ rowid: before.rowid, item, isNew: false }]
   }
 
   removeItem(id: string): void {
-    const row = this.row<{ rowid: number; session: string | null }>('select rowid, session from items where id = ?', id)
+    const row = this.row<{ rowid: number; body: string }>('select rowid, body from items where id = ?', id)
     if (!row) return
     this.run('delete from items where rowid = ?', row.rowid)
-    removeWords(this, row.rowid, row.session)
+    removeWords(this, row.rowid, JSON.parse(row.body) as MemoryItem)
   }
 }
 

@@ -16,7 +16,7 @@ export const TEXT_TABLES = [
 /** An item and the row that it has. */
 export interface ItemRow {
   rowid: number
-  item: Pick<MemoryItem, 'kind' | 'scope' | 'of' | 'session' | 'text'>
+  item: MemoryItem
   isNew: boolean
 }
 
@@ -27,11 +27,14 @@ const AFTER = 1
 /** Indexes items whose text, scope or existence has changed. Inside of a transaction. */
 export function indexItems(file: DerivedFile, rows: readonly ItemRow[]): void {
   // New rows come at the end of their session, in order: what is beside them is at hand.
-  const added = Map.groupBy(rows.filter(isTurn), ({ item }) => item.session)
+  const added = Map.groupBy(
+    rows.filter(({ item, isNew }) => isNew && conversationOf(item)),
+    ({ item }) => JSON.stringify(conversationOf(item)),
+  )
   const again = new Set<number>()
-  for (const [session, turns] of added) {
+  for (const turns of added.values()) {
     const [first] = turns
-    const earlier = first ? turnsBeside(file, { rowid: first.rowid, session }, 'before') : []
+    const earlier = first ? turnsBeside(file, first.rowid, conversationOf(first.item), 'before') : []
     const texts = [...earlier.toReversed().map(({ text }) => text), ...turns.map(({ item }) => item.text)].map(tokensIn)
     for (const [n, { rowid, item }] of turns.entries()) {
       const at = n + earlier.length
@@ -40,20 +43,26 @@ export function indexItems(file: DerivedFile, rows: readonly ItemRow[]): void {
     }
     for (const { rowid } of earlier.slice(0, AFTER)) again.add(rowid)
   }
-  for (const row of rows) {
-    if (isTurn(row)) continue
-    again.add(row.rowid)
-    if (!row.isNew) for (const { rowid } of neighbours(file, row.rowid, row.item.session)) again.add(rowid)
+  for (const { rowid, item, isNew } of rows) {
+    if (isNew && conversationOf(item)) continue
+    again.add(rowid)
+    if (!isNew) for (const other of neighbours(file, rowid, item)) again.add(other.rowid)
   }
   for (const rowid of again) reindex(file, rowid)
 }
 
-const isTurn = ({ item, isNew }: ItemRow) => isNew && item.kind === 'episode' && item.session !== null
+/**
+ * The episodes of one session that the same readers see; undefined for whatever has no neighbours. Who may not read an episode must not find
+ * out its words by those beside it.
+ */
+function conversationOf({ kind, session, scope, of, acl }: MemoryItem): [string, string, string] | undefined {
+  return kind === 'episode' && session !== null && acl.roles.length === 0 ? [session, scope, of] : undefined
+}
 
 /** Removes the words of an item that is forgotten, also where they belong to others. Its row must be gone already. */
-export function removeWords(file: DerivedFile, rowid: number, session: string | null): void {
+export function removeWords(file: DerivedFile, rowid: number, item: MemoryItem): void {
   file.run('delete from texts where rowid = ?', rowid)
-  for (const other of neighbours(file, rowid, session)) reindex(file, other.rowid)
+  for (const other of neighbours(file, rowid, item)) reindex(file, other.rowid)
 }
 
 function reindex(file: DerivedFile, rowid: number): void {
@@ -61,11 +70,11 @@ function reindex(file: DerivedFile, rowid: number): void {
   if (!row) return
   const item = JSON.parse(row.body) as MemoryItem
   file.run('delete from texts where rowid = ?', rowid)
-  const isEpisode = item.kind === 'episode' && item.session !== null
-  const place = { rowid, session: item.session }
-  const around = isEpisode
-    ? [...turnsBeside(file, place, 'before').toReversed(), ...turnsBeside(file, place, 'after').slice(0, AFTER)]
-    : []
+  const conversation = conversationOf(item)
+  const around = [
+    ...turnsBeside(file, rowid, conversation, 'before').toReversed(),
+    ...turnsBeside(file, rowid, conversation, 'after').slice(0, AFTER),
+  ]
   insertWords(file, { rowid, item, words: tokensIn(item.text), around: around.map(({ text }) => tokensIn(text)) })
 }
 
@@ -90,22 +99,28 @@ interface Turn {
 /** The nearest first. Rows are numbered in the order of the log. */
 function turnsBeside(
   file: DerivedFile,
-  { rowid, session }: { rowid: number; session: string | null },
+  rowid: number,
+  conversation: readonly string[] | undefined,
   side: 'before' | 'after',
 ): Turn[] {
+  if (!conversation) return []
   const [compare, order] = side === 'before' ? ['<', 'desc'] : ['>', 'asc']
   const rows = file.rows<{ rowid: number; body: string }>(
-    `select rowid, body from items where kind = 'episode' and session = ? and rowid ${compare} ? order by rowid ${order} limit ${BEFORE}`,
-    session,
+    `select rowid, body from items where kind = 'episode' and session = ? and scope = ? and "of" = ? and rowid ${compare} ?
+     order by rowid ${order} limit ${BEFORE}`,
+    ...conversation,
     rowid,
   )
-  return rows.map(row => ({ rowid: row.rowid, text: (JSON.parse(row.body) as MemoryItem).text }))
+  return rows.flatMap(row => {
+    const item = JSON.parse(row.body) as MemoryItem
+    return conversationOf(item) ? [{ rowid: row.rowid, text: item.text }] : []
+  })
 }
 
-/** Everything that has the words of a row as its surroundings. */
-function neighbours(file: DerivedFile, rowid: number, session: string | null): Turn[] {
-  if (session === null) return []
-  return (['before', 'after'] as const).flatMap(side => turnsBeside(file, { rowid, session }, side))
+/** Everything that has the words of an item as its surroundings. */
+function neighbours(file: DerivedFile, rowid: number, item: MemoryItem): Turn[] {
+  const conversation = conversationOf(item)
+  return (['before', 'after'] as const).flatMap(side => turnsBeside(file, rowid, conversation, side))
 }
 
 export interface TextQuery {
@@ -120,7 +135,7 @@ export interface TextQuery {
 /** More words than a question has. */
 const MOST_TOKENS = 40
 /** Words that occur in more rows than this, all together, are left out: they say the least and take the longest. */
-const MOST_ROWS = 6_000
+const MOST_ROWS = 3_000
 
 /** The rows that have words of a text, with their BM25, the best first. `sql` is a query for rowid and score, with its values. */
 export function matchText(
