@@ -52,7 +52,7 @@ export interface ItemQuery {
 
 const MOST_FOUND = 200
 /** So many of the best by their words are ranked by all that counts. */
-const MOST_RANKED = 120
+const MOST_RANKED = 200
 
 /** What follows from the log, in a file that can be thrown away. */
 export class MemoryFile extends DerivedFile {

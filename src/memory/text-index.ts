@@ -10,7 +10,6 @@ import type { DerivedFile } from '../store/derived-file.ts'
  */
 export const TEXT_TABLES = [
   `create virtual table texts using fts5(words, around, keys, content = '', contentless_delete = 1, tokenize = "ascii")`,
-  'create virtual table vocabulary using fts5vocab(texts, row)',
 ]
 
 /** An item and the row that it has. */
@@ -158,11 +157,9 @@ export function matchText(
 
 /** The words that occur and are not too common, the rarest first. */
 function chooseTokens(file: DerivedFile, tokens: readonly string[]): string[] {
+  const count = 'select count(*) as rows from (select 1 from texts where texts match ? limit ?)'
   const known = tokens
-    .map(token => ({
-      token,
-      rows: file.row<{ doc: number }>('select doc from vocabulary where term = ?', token)?.doc ?? 0,
-    }))
+    .map(token => ({ token, rows: file.row<{ rows: number }>(count, `"${token}"`, MOST_ROWS + 1)?.rows ?? 0 }))
     .filter(({ rows }) => rows > 0)
     .toSorted((a, b) => a.rows - b.rows)
   let left = MOST_ROWS
