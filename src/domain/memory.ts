@@ -68,6 +68,8 @@ export const MemoryRecord = z.discriminatedUnion('kind', [
     /** What helped in the end, if it failed at first. */
     fix: Text.nullable(),
     rationale: Text,
+    /** Whether nothing similar was known when it was written. */
+    is_novel: z.boolean().optional(),
   }),
   /** One success or failure of doing `action` when `trigger` is met. The procedure is the sum of these. */
   Base.extend({ kind: z.literal('procedure'), event_type: z.string().max(50), trigger: Trigger, action: Text }),

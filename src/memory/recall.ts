@@ -167,16 +167,3 @@ function sourceOf(item: MemoryItem, now: number): string {
 }
 
 const OLD_MS = 120 * 86_400_000
-
-/** The ten most recent episodes, and the three most similar ones that are not among them, for whoever decides something. */
-export function episodesFor(
-  found: readonly RankedItem[],
-  recent: readonly MemoryItem[],
-): { recent: MemoryItem[]; similar: MemoryItem[] } {
-  const isEpisode = (item: MemoryItem) =>
-    item.kind === 'episode' && item.authority !== 'external' && item.ended_at === null
-  const newest = recent.filter(isEpisode).toSorted((a, b) => b.updated_at - a.updated_at)
-  const shown = newest.slice(0, 10)
-  const similar = found.filter(({ item }) => isEpisode(item) && !shown.some(({ id }) => id === item.id))
-  return { recent: shown, similar: similar.slice(0, 3).map(({ item }) => item) }
-}

@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { ITEM_KINDS, MEMORY_SCOPES, newRecord } from '../../src/domain/memory.ts'
 import { MemoryFile } from '../../src/memory/memory-file.ts'
 import { rankItems, readDate } from '../../src/memory/rank-items.ts'
-import { episodesFor, recall } from '../../src/memory/recall.ts'
+import { recall } from '../../src/memory/recall.ts'
 import { tempDir } from '../support/world.ts'
 import { makeConversation } from './conversations.ts'
-import { DAY_MS, item, NOW } from './learn/items.ts'
+import { item, NOW } from './learn/items.ts'
 import { measureOurs, measurePlain } from './recall-quality.ts'
 import { agentReader } from './records.ts'
 
@@ -86,22 +86,6 @@ test('no recall is larger than 1,200 tokens or eleven items, whatever was found'
       for (const { text, source, tokens } of shown) assert.ok(tokens * 4 >= text.length + source.length)
     }),
     { numRuns: 40 },
-  )
-})
-
-test('whoever decides sees the ten most recent episodes and the three most similar others', () => {
-  const episodes = Array.from({ length: 20 }, (_, n) => item({ kind: 'episode', updated_at: NOW - n * DAY_MS }))
-  const { recent, similar } = episodesFor(found(...episodes.toReversed(), item()), episodes)
-  assert.deepEqual(
-    recent.map(({ id }) => id),
-    episodes.slice(0, 10).map(({ id }) => id),
-  )
-  assert.deepEqual(
-    similar.map(({ id }) => id),
-    episodes
-      .slice(17)
-      .toReversed()
-      .map(({ id }) => id),
   )
 })
 

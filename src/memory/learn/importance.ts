@@ -22,7 +22,8 @@ export function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number 
 
 /** How important an item is when a record arrives: what its writer says, more if it is new, if it failed, or if it says otherwise than before. */
 export function importanceAtIngest(item: MemoryItem | undefined, record: MemoryRecord): number {
-  const novelty = item === undefined ? 0.1 : 0
+  const isKnown = item !== undefined || (record.kind === 'episode' && record.is_novel === false)
+  const novelty = isKnown ? 0 : 0.1
   const isSurprise = record.outcome === 'failure' && (item?.successes ?? 1) > 0
   const before = item?.importance ?? record.importance
   return share(Math.max(before * 0.95, record.importance) + novelty + (isSurprise ? 0.1 : 0))
@@ -32,25 +33,6 @@ export function importanceAtIngest(item: MemoryItem | undefined, record: MemoryR
 export interface ItemUse {
   shown: number
   succeeded: number
-}
-
-/** The use of each item, from the records of what was shown and how the tasks ended. */
-export function usesOfItems(records: readonly MemoryRecord[]): Map<string, ItemUse> {
-  const ended = new Map(
-    records.flatMap(record =>
-      record.kind === 'result' && record.task !== null ? [[record.task, record.outcome]] : [],
-    ),
-  )
-  const uses = new Map<string, ItemUse>()
-  for (const record of records) {
-    if (record.kind !== 'recall' || record.arm !== 'with' || record.task === null) continue
-    const outcome = ended.get(record.task)
-    for (const item of record.items) {
-      const { shown, succeeded } = uses.get(item) ?? { shown: 0, succeeded: 0 }
-      uses.set(item, { shown: shown + 1, succeeded: succeeded + (outcome === 'success' ? 1 : 0) })
-    }
-  }
-  return uses
 }
 
 interface Recalibration {

@@ -16,6 +16,7 @@ import type { Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
 import { type MemoryBroker, openMemory, type WriteResult } from '../../memory/broker.ts'
 import { advise } from '../../memory/learn/advise.ts'
+import { isNovel } from '../../memory/learn/importance.ts'
 import { type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
 import { projectKeys } from '../../memory/project-keys.ts'
 import { recall } from '../../memory/recall.ts'
@@ -71,7 +72,7 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
   return {
     broker,
     keysOf,
-    write: records => broker.write(records),
+    write: records => broker.write(records.map(record => markNovelty(record, broker))),
     async recall(query) {
       const { project, text } = query
       const reader = await readerOf(query)
@@ -134,6 +135,15 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
 /** How many items recall chooses from. */
 const MOST_FOUND = 100
 
+/** Says of an episode whether nothing similar is known (`is_novel`): what is new is more important. */
+function markNovelty(record: MemoryRecord, broker: MemoryBroker): MemoryRecord {
+  if (record.kind !== 'episode') return record
+  const reader = { ...AS_PERSON, agent: null, projects: [record.of], session: record.session }
+  const similar = broker.find({ reader, text: record.context, kinds: ['episode'], limit: 3 })
+  const items = similar.map(({ item }) => item)
+  return { ...record, is_novel: isNovel([record.context, record.decision, record.action].join(' '), items) }
+}
+
 /** The daemon itself looks something up by its id. */
 const AS_PERSON: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now: 0 }
 const SLICE_MS = 50
@@ -148,7 +158,7 @@ async function readGit(project: string, args: readonly string[]) {
 }
 
 /** What the project's own files tell agents outranks memory. */
-const INSTRUCTIONS = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md']
+const INSTRUCTIONS = ['AGENTS.md', 'CLAUDE.md']
 const MOST_BYTES = 64_000
 
 function readInstructions(project: string): string {

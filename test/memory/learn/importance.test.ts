@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type NewRecord, newRecord } from '../../../src/domain/memory.ts'
-import {
-  importanceAtIngest,
-  isNovel,
-  recalibrate,
-  summarise,
-  tierOf,
-  usesOfItems,
-} from '../../../src/memory/learn/importance.ts'
+import { importanceAtIngest, isNovel, recalibrate, summarise, tierOf } from '../../../src/memory/learn/importance.ts'
 import { DAY_MS, item, NOW } from './items.ts'
 
 const record = (fields: object) =>
@@ -20,6 +13,20 @@ test('what is new or fails after it worked is more important than what is seen o
   const again = importanceAtIngest(item(), seen('success'))
   assert.ok(importanceAtIngest(undefined, seen('success')) > again)
   assert.ok(importanceAtIngest(item(), seen('failure')) > again)
+  const episode = (is_novel: boolean) =>
+    record({
+      kind: 'episode',
+      event_type: 'x',
+      tool: null,
+      inputs_hash: '',
+      context: 'c',
+      decision: '',
+      action: '',
+      fix: null,
+      rationale: '',
+      is_novel,
+    })
+  assert.ok(importanceAtIngest(undefined, episode(true)) > importanceAtIngest(undefined, episode(false)))
   assert.ok(isNovel('the disk is full', [{ text: 'npm t fails here' }]))
   assert.ok(!isNovel('npm t fails here again', [{ text: 'npm t fails here' }]))
 })
@@ -34,21 +41,6 @@ test('use with success raises importance; failure, conflict and age lower it; wh
   assert.ok(at({ conflicts: 6 }) < plain)
   assert.ok(at({ created_at: NOW - 900 * DAY_MS }) < plain)
   assert.ok(at({ alpha: 0.5, beta: 4, authority: 'person' }) >= 0.6)
-})
-
-test('the use of an item comes from the tasks to which it was shown, and how they ended', () => {
-  const shown = (task: string, arm: string) => record({ kind: 'recall', arm, items: ['i-1'], task })
-  const ended = (task: string, outcome: string) =>
-    record({ kind: 'result', arm: 'with', retries: 0, corrections: 0, tool_calls: 1, cost_usd: 0, task, outcome })
-  const records = [
-    shown('t-1', 'with'),
-    shown('t-2', 'with'),
-    shown('t-3', 'without'),
-    ended('t-1', 'success'),
-    ended('t-2', 'failure'),
-    ended('t-3', 'success'),
-  ]
-  assert.deepEqual([...usesOfItems(records)], [['i-1', { shown: 2, succeeded: 1 }]])
 })
 
 test('an item cools down when nobody needs it, an important one later, and one that has ended at once', () => {

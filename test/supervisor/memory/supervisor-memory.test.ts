@@ -7,12 +7,14 @@ import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import type { NewEvent } from '../../../src/domain/event.ts'
 import { newRecord } from '../../../src/domain/memory.ts'
+import { openMemory } from '../../../src/memory/broker.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
 import { armOf } from '../../../src/supervisor/memory/recall.ts'
 import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-memory.ts'
 import { judgeRequest } from '../../../src/supervisor/session/judge.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
+import { PERSON } from '../../memory/records.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { sessionDepsOn } from '../session/session-deps.ts'
@@ -149,4 +151,40 @@ test('memory.learning: three answers are enough for beta, and four for the rule 
   assert.equal(await advised('beta', 3, 'failure'), false, 'what people refuse is refused')
   assert.equal(await advised('seed', 3), undefined)
   assert.equal(await advised('seed', 4), true)
+})
+
+test('an episode says whether anything similar was known', async t => {
+  const { project, paths } = await world(t)
+  using memory = openProjectMemory(paths)
+  const [of] = await memory.keysOf(project)
+  const episode = (context: string) =>
+    newRecord({
+      ...{
+        kind: 'episode',
+        time: Date.now(),
+        scope: 'project',
+        of,
+        actor: 'daemon',
+        authority: 'gate',
+        session: 's-1',
+      },
+      ...{
+        event_type: 'command',
+        tool: 'Bash',
+        inputs_hash: '',
+        context,
+        decision: '',
+        action: '',
+        fix: null,
+        rationale: '',
+      },
+    })
+  const records = ['The port 8080 is taken by the old server', 'The old server has taken the port 8080'].map(episode)
+  for (const record of records) memory.write([record])
+  using broker = openMemory(paths)
+  const novel = records.map(({ id }) => broker.record(id, PERSON))
+  assert.deepEqual(
+    novel.map(record => record?.kind === 'episode' && record.is_novel),
+    [true, false],
+  )
 })
