@@ -18,7 +18,7 @@ export interface CompiledScript<Exports> {
  * its data otherwise, and a damaged file would crash it, so the file holds the data twice.
  */
 export function loadCompiled<Exports>(script: string, cache: string): CompiledScript<Exports> | undefined {
-  const text = read(script)?.toString('latin1') // the bundler writes ASCII
+  const text = read(script)?.toString('utf8')
   if (text === undefined) return undefined
   const { Script } = process.getBuiltinModule('node:vm')
   const name = basename(script)
