@@ -79,7 +79,9 @@ export function readCaptured(
 
 /** One line that was stored whole. */
 function isPlain(command: string): boolean {
-  return command !== '' && command.length <= LONGEST_COMMAND && !/[\n⏎]|…$/.test(command) && !LOOKING.test(command)
+  return (
+    command !== '' && command.length <= LONGEST_COMMAND && !/[\n\u23ce]|\u2026$/.test(command) && !LOOKING.test(command)
+  )
 }
 
 function explain(tool: string, ok: boolean, output: string, exit_code?: number | null) {
