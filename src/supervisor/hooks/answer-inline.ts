@@ -6,7 +6,7 @@ import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
 import { openClassifier } from '../../policy/classify/classify.ts'
 import { contentInForce } from '../../store/accepted-files.ts'
 import { openRememberedAnswers } from '../../store/offline-reads.ts'
-import { openHookMemory } from '../memory/hook-memory.ts'
+import type { HookMemory } from '../memory/hook-memory.ts'
 import { openHooks } from './open-hooks.ts'
 import { HookOutbox } from './outbox.ts'
 import type { HookCaller } from './router.ts'
@@ -42,7 +42,7 @@ export async function answerInline({
     log: SILENT_LOG,
     classifier,
     answers,
-    memory: openHookMemory(paths),
+    memory: openMemoryOnUse(paths),
     record: async rows => {
       outbox.add(rows)
     },
@@ -50,6 +50,15 @@ export async function answerInline({
     isOwn: () => false, // only the daemon knows which of its sessions are at work
   })
   return hooks.answer({ vendor, native, stdin: body, caller, signal: AbortSignal.timeout(withinMs) })
+}
+
+/** Imported on use: most hooks are about calls, at which memory does nothing. */
+function openMemoryOnUse(paths: AppPaths): HookMemory {
+  const open = async () => (await import('../memory/hook-memory.ts')).openHookMemory(paths)
+  return {
+    recall: async (event, project) => (await open()).recall(event, project),
+    tidy: async (event, project) => (await open()).tidy(event, project),
+  }
 }
 
 /** The person's files count as they count for the daemon. */
