@@ -18,6 +18,8 @@ export interface Report {
   spent: Spent
   /** What hooks reported. */
   observed: ObservedWork
+  /** What memory did; null if it is switched off or cannot be used. */
+  memory: ReportedMemory | null
   quota: { account: string; windows: Pick<QuotaWindow, 'window' | 'utilization' | 'resets_at' | 'source'>[] }[]
   limits: LimitsMet
   decisions: DecisionsTaken
@@ -77,6 +79,19 @@ export interface ObservedWork {
   denied: number
   input_tokens: number
   output_tokens: number
+}
+
+export interface ReportedMemory {
+  /** Sessions that ended in the period, and those from which memory has learned all. */
+  sessions: number
+  recorded: number
+  /** How many of the phases of memory that were due in them ran, 0 to 1; null if none was due. */
+  completeness: number | null
+  /** Attempts that were shown something, and those that were not, to compare them. */
+  shown: number
+  held_back: number
+  /** What recall is worth so far, of all times, as lines with intervals. */
+  worth: string[]
 }
 
 export interface LimitsMet {

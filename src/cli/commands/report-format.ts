@@ -84,6 +84,15 @@ export function observedText({ observed }: Pick<Report, 'observed'>): string[] {
   return [`Started by you: ${counted(sessions, 'session')} with ${work} (pcc hooks log)`]
 }
 
+/** What memory did and what it is worth, if it was used. */
+export function memoryLines({ memory }: Pick<Report, 'memory'>): string[] {
+  if (!memory || memory.sessions + memory.shown + memory.held_back === 0) return []
+  const { sessions, recorded, completeness, shown, held_back, worth } = memory
+  const whole = completeness === null ? '' : `, ${Math.round(completeness * 100)} % of its phases ran`
+  const tasks = `shown to ${counted(shown, 'attempt')}, held back from ${held_back}`
+  return [`Learned from ${recorded} of ${counted(sessions, 'session')}${whole}; ${tasks}`, ...worth]
+}
+
 /** How full the accounts are now, one line for each. */
 export function quotaLines({ quota, until }: Pick<Report, 'quota' | 'until'>): string[] {
   return quota.flatMap(({ account, windows }) => {

@@ -51,6 +51,10 @@ ${section(
     ...(format.limitsText(report)?.split('\n') ?? []),
   ].map(line => `<li>${text(line)}</li>`),
 )}
+${section(
+  'Memory',
+  format.memoryLines(report).map(line => `<li>${text(line)}</li>`),
+)}
 ${section('Decided for you', [...[format.decisionsText(report), format.packagesText(report)].flatMap(line => (line === undefined ? [] : `<li>${text(line)}</li>`)), ...report.decisions.shown.map(decisionItem)])}
 ${section('Runs', [...report.runs.map(run => runItem(run, projectName(run))), ...report.not_begun.map(run => notBegunItem(run, projectName(run)))])}
 <footer>Made by pcc from its event log.</footer>

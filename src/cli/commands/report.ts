@@ -107,6 +107,7 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
       [format.limitsText(report)].flatMap(text => text ?? []),
       terminal,
     ),
+    ...section('Memory', format.memoryLines(report), terminal),
     ...section('Decided for you', decisionLines(report, terminal), terminal),
     ...section('Runs', runLines(report, terminal), terminal),
   ]

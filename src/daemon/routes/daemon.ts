@@ -75,6 +75,7 @@ export function reportRoutes(app: FastifyInstance, daemon: DaemonContext): void 
       {
         ...{ store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota },
         untrusted: project => findUntrusted(daemon.paths, project),
+        memory: daemon.memory.measure,
       },
     )
   })

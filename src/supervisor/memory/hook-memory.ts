@@ -4,6 +4,7 @@ import { observedId } from '../hooks/capture.ts'
 import { HookOutbox } from '../hooks/outbox.ts'
 import { findLessons, readCaptured } from './command-lessons.ts'
 import { recordsOfLesson } from './make-records.ts'
+import { HOOK_PHASES } from './phases.ts'
 import { recalledText } from './recall.ts'
 
 /** What hooks do with memory. A daemon has its own; without one a hook does it by itself. */
@@ -28,7 +29,7 @@ export function openHookMemory(paths: AppPaths): HookMemory {
       using memory = await open()
       const [key] = await memory.keysOf(project)
       memory.write(await learnFromOutbox(event, key, paths))
-      memory.maintain()
+      memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve') })
     },
   }
 }

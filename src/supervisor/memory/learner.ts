@@ -26,6 +26,8 @@ export interface LearnerDeps {
 export interface Learner {
   /** Learns from the events that came since, as far as the time allows. True if nothing is left. */
   catchUp(budgetMs?: number): Promise<boolean>
+  /** The last event that was learned from. */
+  place(): Promise<number>
 }
 
 const PAGE = 200
@@ -54,6 +56,7 @@ export function openLearner(deps: LearnerDeps): Learner {
     }
   }
   return {
+    place: () => readPlace(file),
     catchUp(budgetMs = BUDGET_MS) {
       running ??= run(budgetMs)
         .catch(error => {

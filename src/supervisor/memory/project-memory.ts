@@ -12,6 +12,7 @@ import {
   recordId,
 } from '../../domain/memory.ts'
 import type { LearningRule } from '../../domain/option-values.ts'
+import type { ReportedMemory } from '../../domain/report.ts'
 import type { Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
 import { type MemoryBroker, openMemory, type WriteResult } from '../../memory/broker.ts'
@@ -23,6 +24,8 @@ import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { git } from '../../workspace/git/git.ts'
 import type { KnownFix } from './command-lessons.ts'
+import { improve } from './improve.ts'
+import { type MeasureDeps, type MeasuredPeriod, measureMemory } from './measure.ts'
 import type { Arm } from './recall.ts'
 
 export interface RecallQuery {
@@ -44,8 +47,9 @@ export interface ProjectMemory extends Disposable {
   knownFixes(key: string): readonly KnownFix[]
   /** Whether people allow or refuse calls like this one; undefined if experience is not sure, and for HIGH. */
   advise(project: string, tool: string, assessment: Assessment, learning: LearningRule): Promise<Advice | undefined>
-  /** Derives what follows from new records, for a moment. */
-  maintain(): void
+  /** Derives what follows from new records, for a moment; with `improves`, also what outcomes change. */
+  tidy(options: { improves: boolean }): void
+  measure(period: MeasuredPeriod, deps: Omit<MeasureDeps, 'broker' | 'now'>): Promise<ReportedMemory>
 }
 
 /** How many lessons about commands are compared with what an agent runs, and answers with what it asks for. */
@@ -67,12 +71,17 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
   }: Omit<RecallQuery, 'text'>): Promise<MemoryReader> => {
     return { agent, role: null, session, projects: await keysOf(project), now: now() }
   }
+  /** The projects of sessions, as far as something was learned in them. */
+  const homes = new Map<string, string>()
   /** The thresholds of each project, read where a task or a conversation begins: nothing changes in the middle of one. */
   const policies = new Map<string, PolicyValues>()
   return {
     broker,
     keysOf,
-    write: records => broker.write(records.map(record => markNovelty(record, broker))),
+    write(records) {
+      for (const { session, scope, of } of records) if (session !== null && scope === 'project') homes.set(session, of)
+      return broker.write(records.map(record => markNovelty(record, broker)))
+    },
     async recall(query) {
       const { project, text } = query
       const reader = await readerOf(query)
@@ -127,7 +136,11 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
       )
       return learned && { approve: learned.action === 'allow', confidence: learned.confidence, reason: learned.reason }
     },
-    maintain: () => void broker.catchUp({ withinMs: SLICE_MS }),
+    measure: (period, deps) => measureMemory(period, { ...deps, broker, now: now() }),
+    tidy({ improves }) {
+      const isCaughtUp = broker.catchUp({ withinMs: SLICE_MS })
+      if (improves && isCaughtUp) improve(broker, { now: now(), projectOf: session => homes.get(session) })
+    },
     [Symbol.dispose]: () => broker[Symbol.dispose](),
   }
 }

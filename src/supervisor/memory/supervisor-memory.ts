@@ -5,6 +5,7 @@ import type { Assessment } from '../../domain/assessment.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { MemoryReader } from '../../domain/memory.ts'
+import type { ReportedMemory } from '../../domain/report.ts'
 import type { Task } from '../../domain/task.ts'
 import type { MemoryBroker } from '../../memory/broker.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
@@ -13,6 +14,7 @@ import type { Store } from '../../store/store.ts'
 import type { BriefSection } from '../brief/build-brief.ts'
 import { settingsOfCaller } from '../session/settings.ts'
 import { type Learner, openLearner } from './learner.ts'
+import type { MeasuredPeriod } from './measure.ts'
 import type { ProjectMemory } from './project-memory.ts'
 import { armOf, memorySections, recalledText } from './recall.ts'
 
@@ -46,12 +48,14 @@ export interface SupervisorMemory extends AsyncDisposable {
   ): Promise<T | undefined>
   /** Something has happened: it is learned from soon. */
   poke(): void
-  /** Learns from all that has happened so far. */
-  settle(): Promise<void>
+  /** Learns from all that has happened so far, and says what memory did in a period. Undefined if it cannot be used. */
+  measure(period: MeasuredPeriod): Promise<ReportedMemory | undefined>
 }
 
 /** So much happens at once that it is not worth learning from each event by itself. */
 const LEARN_AFTER_MS = 2_000
+/** What outcomes change shows over days. */
+const IMPROVE_EVERY_MS = 600_000
 /** After this, the settings of a project are read again. */
 const FRESH_MS = 2_000
 
@@ -66,6 +70,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
   let opened: Promise<OpenedMemory | undefined> | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
+  const tidiedAt = { organise: 0, improve: 0 }
 
   const readSettings = async (project: string, caller: MemoryCaller['caller'] = {}) => {
     const own = settingsOfCaller(caller, { paths, env })
@@ -114,10 +119,16 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       return undefined
     }
   }
+  const tidy = (memory: ProjectMemory, improves: boolean) => {
+    memory.tidy({ improves })
+    tidiedAt.organise = Date.now()
+    if (improves) tidiedAt.improve = Date.now()
+  }
   const learn = async () => {
     const both = await open()
     if (both && !(await both.learner.catchUp()) && !isClosed) service.poke()
-    both?.memory.maintain()
+    if (!both) return
+    tidy(both.memory, Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS)
   }
   const service: SupervisorMemory = {
     async forTask(task, { caller, agent = null, isBegun = false }) {
@@ -155,9 +166,14 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     poke() {
       if (!isClosed) timer ??= setTimeout(() => void learn().finally(() => (timer = undefined)), LEARN_AFTER_MS).unref()
     },
-    async settle() {
-      const both = await open()
-      await both?.learner.catchUp(Number.POSITIVE_INFINITY)
+    async measure(period) {
+      const { enabled } = (await loadConfig({ paths, env })).config.memory
+      const both = enabled && !isClosed ? await open() : undefined
+      if (!both) return undefined
+      const { memory, learner } = both
+      const isCaughtUp = await learner.catchUp(Number.POSITIVE_INFINITY)
+      if (isCaughtUp) tidy(memory, true)
+      return memory.measure(period, { store, learnedTo: await learner.place(), tidiedAt })
     },
     async [Symbol.asyncDispose]() {
       isClosed = true

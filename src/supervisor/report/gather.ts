@@ -24,6 +24,12 @@ export interface ReportDeps {
   tasks: Pick<Tasks, 'list'>
   quota: Pick<QuotaBook, 'list'>
   untrusted?: NeedsDeps['untrusted']
+  /** What memory did; undefined if there is none. */
+  memory?: (period: {
+    since: number
+    until: number
+    project?: string | undefined
+  }) => Promise<Report['memory'] | undefined>
 }
 
 /** The kinds of events that a report uses. */
@@ -37,7 +43,7 @@ const KINDS: readonly EventKind[] = [
 /** Reports what happened between two moments, in all projects or in one. */
 export async function gatherReport(
   { since, until, project }: { since: number; until: number; project?: string | undefined },
-  { store, tasks, quota, untrusted }: ReportDeps,
+  { store, tasks, quota, untrusted, memory }: ReportDeps,
 ): Promise<Report> {
   const period = { since, until }
   const sessions = await store.sessions.list({ project })
@@ -73,6 +79,7 @@ export async function gatherReport(
     waiting: needs,
     spent: countSpent(about('agent', 'usage', 'turn', 'tool'), used, worked),
     observed: countObserved(await store.observed.list({ project, since }), until),
+    memory: (await memory?.({ ...period, project })) ?? null,
     quota: (await quota.list()).map(({ label, windows }) => ({
       account: label,
       windows: windows.map(({ window, utilization, resets_at, source }) => ({

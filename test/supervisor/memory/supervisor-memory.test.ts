@@ -79,7 +79,7 @@ test('memory.holdout_share: a task stays in its arm, and what it was shown or no
 
 test('a project that is moved keeps what was learned in it', async t => {
   const { project, service, add } = await world(t)
-  await service.settle()
+  await service.measure({ since: 0, until: 1 })
   const moved = join(tempDir(t), 'moved')
   renameSync(project, moved)
   const [section] = await service.forTask(await add('Check the cart', moved), {})
@@ -188,3 +188,45 @@ test('an episode says whether anything similar was known', async t => {
     [true, false],
   )
 })
+
+test('a hundred tasks show what recall is worth, with the interval, and every phase ran for every session', async t => {
+  const { project, store, service, add } = await world(t, { PCC_MEMORY_HOLDOUT_SHARE: '0.5' })
+  // What an agent saw once is shown where it fits; what a gate has passed is shown to every task.
+  const passed = { task_id: 't-0', title: 'x', from: 'verifying', attempt: 1, verification: 'passed' } as const
+  await store.append([{ actor: 'daemon', subject: 's-1', kind: 'task.finished', body: passed }])
+  const began = await service.measure({ since: 0, until: Date.now() + 1 })
+  assert.match(began?.worth.join('\n') ?? '', /not enough data/)
+  for (let at = 0; at < 100; at += 1) {
+    const task = await add(`Change part ${at} of the cart`)
+    const isShown = (await service.forTask(task, { isBegun: true })).length > 0
+    // A task that is told what works needs fewer calls and no second attempt.
+    const attempt = isShown || at % 2 === 0 ? 1 : 2
+    if (attempt === 2) await service.forTask({ ...task, attempt: 1 }, { isBegun: true })
+    const session = `s-task-${at}`
+    await store.sessions.insert({
+      ...{ id: session, name: session, project, task: 'x', task_id: task.id, agent: 'claude', options: RUN_OPTIONS },
+      ...{ state: 'ended', ended_as: 'completed', ended_at: Date.now() },
+    })
+    const say = (kind: NewEvent['kind'], body: object) =>
+      ({ actor: 'daemon', subject: session, kind, body }) as NewEvent
+    const moved = { task_id: task.id, title: task.title, from: 'running', attempt }
+    const call = { tool: 'Bash', target: 'x', verdict: 'allow', risk: 'LOW', reason: '', confidence: 1, by: 'policy' }
+    const calls = Array.from({ length: isShown ? 3 : 5 + (at % 3) }, (_, nth) =>
+      say('permission.decided', { ...call, call_id: `c-${nth}`, latency_ms: 1 }),
+    )
+    const end = !isShown && at % 3 === 0 ? say('task.failed', moved) : say('task.finished', moved)
+    await store.append([say('task.started', moved), ...calls, end])
+  }
+  const measured = await service.measure({ since: 0, until: Date.now() + 1 })
+  const worth = measured?.worth.join('\n') ?? ''
+  assert.match(worth, /Lift \(\d+ tasks with recall, \d+ without; 95 % intervals\)/)
+  assert.match(worth, /success +\+\d+ points \(\+\d+ points to \+\d+ points\): better/)
+  assert.match(worth, /retries +−0\.\d+ \(−0\.\d+ to −0\.\d+\): better/)
+  assert.match(worth, /tool calls +−\d\.\d \(−\d\.\d to −\d\.\d\): better/)
+  assert.deepEqual(
+    [measured?.sessions, measured?.recorded, measured?.completeness, (measured?.shown ?? 0) > 30],
+    [100, 100, 1, true],
+  )
+})
+
+const RUN_OPTIONS = { run: { id: 'r-1', iteration: 1 } } as never
