@@ -62,7 +62,9 @@ export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
       name: 'memory',
       kinds: hookKinds('organise'),
       async answer(event, context) {
-        if ((await settings(context)).config.memory.enabled) await memory.tidy(event, context.project)
+        const { memory: own, data } = (await settings(context)).config
+        const retentionDays = data.episode_retention_days
+        if (own.enabled) await memory.tidy(event, context.project, { retentionDays })
         return undefined
       },
     },

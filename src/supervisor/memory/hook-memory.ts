@@ -12,7 +12,7 @@ export interface HookMemory {
   /** What is known about a prompt, or of the project where a conversation begins. */
   recall(event: HookEvent, project: string): Promise<string | undefined>
   /** A slice of the work that keeps memory in order. */
-  tidy(event: HookEvent, project: string): Promise<void>
+  tidy(event: HookEvent, project: string, settings: { retentionDays: number }): Promise<void>
 }
 
 /** Memory for a hook without a daemon: opened on use, for one event. */
@@ -25,11 +25,11 @@ export function openHookMemory(paths: AppPaths): HookMemory {
       const items = await memory.recall({ project, text, agent: event.vendor })
       return items.length === 0 ? undefined : recalledText(items)
     },
-    async tidy(event, project) {
+    async tidy(event, project, { retentionDays }) {
       using memory = await open()
       const [key] = await memory.keysOf(project)
       memory.write(await learnFromOutbox(event, key, paths))
-      memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve') })
+      memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve'), retentionDays })
     },
   }
 }

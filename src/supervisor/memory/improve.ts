@@ -20,6 +20,7 @@ export interface ImproveOptions {
  * which are stored once.
  */
 export function improve(broker: MemoryBroker, { now, projectOf }: ImproveOptions): MemoryRecord[] {
+  broker.catchUp()
   const reader: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now }
   const items = broker.find({ reader, kinds: [...MOVING], limit: MOST_ITEMS }).map(({ item }) => item)
   const changes = broker.records('policy', reader)

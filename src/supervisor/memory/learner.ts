@@ -103,7 +103,7 @@ async function learnedIn(events: readonly StoredEvent[], { store, keyOf }: Learn
   if (path === undefined || key === undefined) return undefined
   const origin = { path, project: key, session: first.subject, role: null }
   if (row) return { ...origin, task: row.task_id, agent: row.agent, actor: 'daemon' }
-  return { ...origin, task: null, agent: seen?.vendor ?? null, actor: 'hook' }
+  return { ...origin, task: null, agent: seen?.vendor ?? null, actor: 'daemon' }
 }
 
 async function learnFromSession(events: readonly StoredEvent[], about: Origin, deps: LearnerDeps) {

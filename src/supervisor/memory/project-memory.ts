@@ -19,6 +19,7 @@ import { type MemoryBroker, openMemory, type WriteResult } from '../../memory/br
 import { advise } from '../../memory/learn/advise.ts'
 import { isNovel } from '../../memory/learn/importance.ts'
 import { type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
+import { maintain } from '../../memory/maintain.ts'
 import { projectKeys } from '../../memory/project-keys.ts'
 import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
@@ -47,8 +48,8 @@ export interface ProjectMemory extends Disposable {
   knownFixes(key: string): readonly KnownFix[]
   /** Whether people allow or refuse calls like this one; undefined if experience is not sure, and for HIGH. */
   advise(project: string, tool: string, assessment: Assessment, learning: LearningRule): Promise<Advice | undefined>
-  /** Derives what follows from new records, for a moment; with `improves`, also what outcomes change. */
-  tidy(options: { improves: boolean }): void
+  /** Does a slice of the upkeep (`maintain`); with `improves`, also what outcomes change. */
+  tidy(options: { improves: boolean; retentionDays: number }): void
   measure(period: MeasuredPeriod, deps: Omit<MeasureDeps, 'broker' | 'now'>): Promise<ReportedMemory>
 }
 
@@ -85,6 +86,7 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
     async recall(query) {
       const { project, text } = query
       const reader = await readerOf(query)
+      broker.catchUp({ withinMs: SLICE_MS })
       const found = text.trim() === '' ? [] : broker.find({ reader, text, limit: MOST_FOUND })
       const standing = broker.find({ reader, kinds: ['procedure', 'anti_pattern', 'fact'], limit: MOST_FOUND })
       const policy = policyFor(broker.records('policy', reader), reader)
@@ -137,9 +139,9 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
       return learned && { approve: learned.action === 'allow', confidence: learned.confidence, reason: learned.reason }
     },
     measure: (period, deps) => measureMemory(period, { ...deps, broker, now: now() }),
-    tidy({ improves }) {
-      const isCaughtUp = broker.catchUp({ withinMs: SLICE_MS })
-      if (improves && isCaughtUp) improve(broker, { now: now(), projectOf: session => homes.get(session) })
+    tidy({ improves, retentionDays }) {
+      const { isDone } = maintain(broker, { now: now(), retentionDays, withinMs: SLICE_MS })
+      if (improves && isDone) improve(broker, { now: now(), projectOf: session => homes.get(session) })
     },
     [Symbol.dispose]: () => broker[Symbol.dispose](),
   }

@@ -119,8 +119,9 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       return undefined
     }
   }
-  const tidy = (memory: ProjectMemory, improves: boolean) => {
-    memory.tidy({ improves })
+  const tidy = async (memory: ProjectMemory, improves: boolean) => {
+    const retentionDays = (await loadConfig({ paths, env })).config.data.episode_retention_days
+    memory.tidy({ improves, retentionDays })
     tidiedAt.organise = Date.now()
     if (improves) tidiedAt.improve = Date.now()
   }
@@ -128,7 +129,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     const both = await open()
     if (both && !(await both.learner.catchUp()) && !isClosed) service.poke()
     if (!both) return
-    tidy(both.memory, Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS)
+    await tidy(both.memory, Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS)
   }
   const service: SupervisorMemory = {
     async forTask(task, { caller, agent = null, isBegun = false }) {
@@ -172,7 +173,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       if (!both) return undefined
       const { memory, learner } = both
       const isCaughtUp = await learner.catchUp(Number.POSITIVE_INFINITY)
-      if (isCaughtUp) tidy(memory, true)
+      if (isCaughtUp) await tidy(memory, true)
       return memory.measure(period, { store, learnedTo: await learner.place(), tidiedAt })
     },
     async [Symbol.asyncDispose]() {

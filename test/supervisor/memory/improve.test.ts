@@ -28,6 +28,7 @@ test('a lesson that worked in two projects goes up, one that fails goes out of u
   const moves = improve(broker, { now: NOW, projectOf: () => undefined })
   assert.deepEqual(moves.map(record => record.kind === 'move' && record.to).sort(), ['global', 'retired'])
   assert.deepEqual(improve(broker, { now: NOW, projectOf: () => undefined }), [])
+  broker.catchUp()
   const reader = { agent: null, role: null, session: null, projects: ['git-elsewhere'], now: NOW }
   assert.deepEqual(
     broker.find({ reader, kinds: ['procedure'] }).map(({ item }) => item.action),
@@ -40,6 +41,7 @@ test('items that are shown and never of use raise the threshold, with the reason
   using broker = new MemoryBroker(tempDir(t))
   broker.write([tried('git-a', 'sh check.sh', 2)])
   const reader = { agent: 'person', role: null, session: null, projects: [], now: NOW }
+  broker.catchUp()
   const [found] = broker.find({ reader, kinds: ['procedure'] })
   const shown = (at: number) =>
     newRecord({

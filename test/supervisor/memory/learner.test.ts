@@ -186,7 +186,7 @@ test('what hooks saw is learned like what sessions did', async t => {
   assert.deepEqual(kinds(log), ['episode', 'procedure'])
   assert.deepEqual([...log.values()].map(({ agent_id, actor, session }) => [agent_id, actor, session])[0], [
     'codex',
-    'hook',
+    'daemon',
     'o-1',
   ])
 })
