@@ -15,6 +15,7 @@ import { programVersion } from '../base/program.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { Answerer } from '../domain/escalation.ts'
 import { AttachedTerminals } from '../human/terminals.ts'
+import { noteFolder } from '../memory/outbox.ts'
 import { openStore } from '../store/open.ts'
 import { startCodeSearch } from '../supervisor/knowledge/code-search.ts'
 import { readEmbedding } from '../supervisor/knowledge/embedding.ts'
@@ -221,6 +222,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
 /** pcc or node may have moved since the hooks were installed. */
 function keepLauncher(paths: AppPaths, { env, log }: Pick<Serve, 'env'> & { log: Log }): void {
   try {
+    noteFolder(paths)
     if (refreshLauncher(paths, { env }) === 'written') log.info({}, 'the launcher of hooks was written again')
   } catch (error) {
     log.warn({ error }, 'the launcher of hooks could not be written: pcc hooks doctor')

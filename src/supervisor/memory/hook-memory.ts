@@ -15,18 +15,27 @@ export interface HookMemory {
   tidy(event: HookEvent, project: string, settings: { retentionDays: number }): Promise<void>
 }
 
-/** Memory for a hook without a daemon: opened on use, for one event. */
+/** Memory for a hook without a daemon: opened on use, for one event, once a person or a daemon has noted where it is. */
 export function openHookMemory(paths: AppPaths): HookMemory {
-  const open = async () => (await import('./project-memory.ts')).openProjectMemory(paths)
+  const open = async () => {
+    const [{ folderOfHooks }, { openProjectMemory }] = await Promise.all([
+      import('../../memory/outbox.ts'),
+      import('./project-memory.ts'),
+    ])
+    const memory = folderOfHooks(paths)
+    return memory === undefined ? undefined : openProjectMemory({ memory })
+  }
   return {
     async recall(event, project) {
       using memory = await open()
+      if (!memory) return undefined
       const text = event.kind === 'prompt' ? event.text : ''
       const items = await memory.recall({ project, text, agent: event.vendor })
       return items.length === 0 ? undefined : recalledText(items)
     },
     async tidy(event, project, { retentionDays }) {
       using memory = await open()
+      if (!memory) return
       const [key] = await memory.keysOf(project)
       memory.write(await learnFromOutbox(event, key, paths))
       memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve'), retentionDays })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLog } from '../../../src/base/log.ts'
 import { HOOK_VENDORS, type HookEvent } from '../../../src/domain/hooks.ts'
+import { noteFolder } from '../../../src/memory/outbox.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { answerInline } from '../../../src/supervisor/hooks/answer-inline.ts'
 import { observedId } from '../../../src/supervisor/hooks/capture.ts'
@@ -16,6 +17,7 @@ import { openHookWorld, settings } from '../hooks/hook-world.ts'
 test('without a daemon, hooks learn from a conversation at its end and tell the next one, and a daemon learns nothing twice', async t => {
   const world = openHookWorld(t)
   const { home, project, paths } = world
+  noteFolder(paths)
   const ask = async (native: string, session: string, more: object = {}) => {
     const stdin = Buffer.from(JSON.stringify({ hook_event_name: native, session_id: session, cwd: project, ...more }))
     const caller = { id: `${session}-${native}`, ppid: 0, folder: project, env: { HOME: home } }

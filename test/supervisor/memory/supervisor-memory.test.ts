@@ -230,3 +230,21 @@ test('a hundred tasks show what recall is worth, with the interval, and every ph
 })
 
 const RUN_OPTIONS = { run: { id: 'r-1', iteration: 1 } } as never
+
+test('data.episode_retention_days: an old episode is gone after the upkeep', async t => {
+  const known = async (days: string) => {
+    const { project, paths, service } = await world(t, { PCC_DATA_EPISODE_RETENTION_DAYS: days })
+    using memory = openProjectMemory(paths)
+    const [of] = await memory.keysOf(project)
+    memory.write([
+      newRecord({
+        ...{ kind: 'episode', time: Date.now() - 100 * 86_400_000, scope: 'project', of, actor: 'daemon' },
+        ...{ authority: 'gate', event_type: 'command', tool: null, inputs_hash: '', context: 'a zebra crossing' },
+        ...{ decision: '', action: 'look left', fix: null, rationale: '' },
+      }),
+    ])
+    await service.measure({ since: 0, until: 1 })
+    return (await service.recall(project, 'zebra crossing'))?.includes('look left')
+  }
+  assert.deepEqual([await known('90'), await known('200')], [undefined, true])
+})

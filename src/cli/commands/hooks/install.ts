@@ -6,6 +6,7 @@ import { neutral } from '../../../base/neutral.ts'
 import { refreshLauncher } from '../../../daemon/hook-launcher.ts'
 import { type ListenerAddress, readListener, reserveListener } from '../../../daemon/hook-listener.ts'
 import type { HookManifest, HookVendor } from '../../../domain/hooks.ts'
+import { noteFolder } from '../../../memory/outbox.ts'
 import { loadToolOverride } from '../../../policy/layers.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
 import { confirm } from '../../input.ts'
@@ -42,6 +43,7 @@ export async function installHooks(choice: HookChoice, context: CommandContext):
   }
   const place = chosenPlace(context)
   refreshLauncher(paths, { env, create: true, ...place })
+  noteFolder(paths)
   const results = planned.map(each => apply(each, each => applyChange(paths, each, place), context))
   if (choice.http) await openListener(context)
   report(results, { done: 'installed', unchanged: 'was installed already' }, context)
