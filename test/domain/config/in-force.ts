@@ -71,7 +71,6 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'human.on_deadline.permission': 'test/daemon/human/deadlines.test.ts',
   'memory.answers_ttl_days': 'test/daemon/human/memory.test.ts',
   'memory.answers_confidence': 'test/daemon/human/memory.test.ts',
-  'data.episode_retention_days': 'test/supervisor/memory/supervisor-memory.test.ts',
   'memory.enabled': 'test/supervisor/memory/supervisor-memory.test.ts',
   'memory.holdout_share': 'test/supervisor/memory/supervisor-memory.test.ts',
   'memory.learning': 'test/supervisor/memory/supervisor-memory.test.ts',
