@@ -57,7 +57,7 @@ function openMemoryOnUse(paths: AppPaths): HookMemory {
   const open = async () => (await import('../memory/hook-memory.ts')).openHookMemory(paths)
   return {
     recall: async (event, project) => (await open()).recall(event, project),
-    tidy: async (event, project) => (await open()).tidy(event, project),
+    tidy: async (event, project, settings) => (await open()).tidy(event, project, settings),
   }
 }
 
