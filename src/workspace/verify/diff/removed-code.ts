@@ -1,4 +1,5 @@
 import { parseSource } from '../../../base/syntax/parse-source.ts'
+import type { CodeDefinition } from '../../../base/syntax/parsed-file.ts'
 import type { DiffChange, DiffFile } from './change.ts'
 import { codeText } from './code-piece.ts'
 import { isProductCode, languageOf, nameOf } from './file-kind.ts'
@@ -17,8 +18,9 @@ export function removedNames(change: DiffChange, changed: readonly DiffFile[]): 
   const lines = new Set(files.flatMap(file => (file.after ?? '').split('\n').map(line => line.trim())))
   const removed = new Set<string>()
   for (const { path, text } of before)
-    for (const { name } of parseSource(path, text).definitions)
-      if (name.length > 2 && !there.has(name) && !isRenamed(text, name, lines)) removed.add(name)
+    for (const defined of parseSource(path, text).definitions)
+      if (defined.name.length > 2 && !there.has(defined.name) && !isRenamed(text, defined, lines))
+        removed.add(defined.name)
   // Routes, commands and flags are names too.
   for (const { code } of before)
     for (const [, text = ''] of code.matchAll(/["'`]((?:\/|--)[\w/:{}.-]{2,60})["'`]/g))
@@ -37,25 +39,13 @@ function removedOptions(file: DiffFile, there: ReadonlySet<string>): string[] {
     .filter(name => !there.has(name))
 }
 
-/** The code below the name still exists: it was renamed. */
-function isRenamed(text: string, name: string, lines: ReadonlySet<string>): boolean {
-  const all = text.split('\n')
-  const at = all.findIndex(
-    line => new RegExp(`\\b${name.replaceAll('$', '\\$')}\\b`).test(line) && DEFINITION.test(line),
-  )
-  if (at < 0) return false
-  const indent = indentOf(all[at] ?? '')
-  const below = all.slice(at + 1, at + 40)
-  const end = below.findIndex(line => line.trim() !== '' && indentOf(line) <= indent)
-  const body = below.slice(0, end < 0 ? undefined : end).map(line => line.trim())
-  const telling = body.filter(line => line.length > 6 && !/^(return|pass|else|break|continue)[\s;:{]*$/.test(line))
+/** Its lines still exist: it was renamed. */
+function isRenamed(text: string, { startLine, endLine }: CodeDefinition, lines: ReadonlySet<string>): boolean {
+  const body = text.split('\n').slice(startLine, Math.min(endLine, startLine + 40))
+  const telling = body
+    .map(line => line.trim())
+    .filter(line => line.length > 6 && !/^(return|pass|else|break|continue)[\s;:{]*$/.test(line))
   return telling.length > 0 && telling.filter(line => lines.has(line)).length / telling.length >= 0.6
-}
-
-const DEFINITION = /\b(function|class|interface|struct|enum|trait|type|def|fn|func|const|static|let|var|mod)\b/
-
-function indentOf(line: string): number {
-  return /^\s*/.exec(line)?.[0].length ?? 0
 }
 
 /** A removed module, unless a file with the same text was added. */
