@@ -19,7 +19,7 @@ const WEIGHTS: Record<Authority, number> = { person: 1, gate: 0.5, agent: 0.25, 
 
 /** The weight of an observation. Whether people allow something only people show: no agent earns its own rights by using them. */
 export function weightOf(authority: Authority, eventType: string): number {
-  return authority === 'agent' && eventType === 'permission' ? 0 : WEIGHTS[authority]
+  return authority !== 'person' && eventType === 'permission' ? 0 : WEIGHTS[authority]
 }
 
 /** So much of the evidence for the other side remains after an observation of full weight: people change their minds at once, not slowly. */

@@ -32,9 +32,10 @@ export function proposeMoves(items: readonly MemoryItem[], context: PromotionCon
   const left = open.filter(({ id }) => !gone.has(id))
   const demoted = left.flatMap(item => demote(item, left))
   const moved = new Set(demoted.map(({ item }) => item))
+  // An answer to a call in one project says nothing about another, whose scripts of the same name may do anything.
   const groups = [
     ...Map.groupBy(
-      left.filter(({ id }) => !moved.has(id)),
+      left.filter(({ id, type }) => !moved.has(id) && type !== 'permission'),
       lessonKey,
     ).values(),
   ]

@@ -51,6 +51,7 @@ async function learnFromOutbox(event: HookEvent, project: string, paths: AppPath
   const session = observedId(event)
   const rows = await new HookOutbox(paths).latestOf(session)
   const steps = rows.flatMap(row => readCaptured(row))
-  const about = { project, session, task: null, agent: event.vendor, role: null, actor: 'hook' } as const
+  const who = { session, task: null, agent: event.vendor, role: null, actor: 'hook' } as const
+  const about = { project, folder: project, ...who }
   return findLessons(steps, { isNew: () => true, known: [] }).flatMap(lesson => recordsOfLesson(lesson, about))
 }

@@ -15,8 +15,8 @@ export interface LearnerDeps {
   paths: Pick<AppPaths, 'data'>
   log: Log
   write(records: readonly MemoryRecord[]): Promise<void>
-  /** The key of a project; undefined where memory is switched off. */
-  keyOf(project: string): Promise<string | undefined>
+  /** The keys of a project, that of its folder last; undefined where memory is switched off. */
+  keysOf(project: string): Promise<readonly [string, ...string[]] | undefined>
   /** The fixes of commands that memory has for a project. */
   knownFixes(key: string): readonly KnownFix[]
   /** What an attempt at a task was shown, or would have been. */
@@ -93,15 +93,15 @@ async function learnFromPage(page: readonly StoredEvent[], deps: LearnerDeps): P
 type Origin = Learned & { path: string }
 
 /** Whose events these are. Nothing is learned from events of other things. */
-async function learnedIn(events: readonly StoredEvent[], { store, keyOf }: LearnerDeps): Promise<Origin | undefined> {
+async function learnedIn(events: readonly StoredEvent[], { store, keysOf }: LearnerDeps): Promise<Origin | undefined> {
   const [first] = events
   if (!first) return undefined
   const row = await store.sessions.get(first.subject)
   const seen = first.kind === 'hook.captured' ? first.body : undefined
   const path = row?.project ?? seen?.project
-  const key = path === undefined ? undefined : await keyOf(path)
-  if (path === undefined || key === undefined) return undefined
-  const origin = { path, project: key, session: first.subject, role: null }
+  const keys = path === undefined ? undefined : await keysOf(path)
+  if (path === undefined || keys === undefined) return undefined
+  const origin = { path, project: keys[0], folder: keys.at(-1) ?? keys[0], session: first.subject, role: null }
   if (row) return { ...origin, task: row.task_id, agent: row.agent, actor: 'daemon' }
   return { ...origin, task: null, agent: seen?.vendor ?? null, actor: 'daemon' }
 }

@@ -18,6 +18,8 @@ import type { CommandLesson, SeenStep } from './command-lessons.ts'
 export interface Learned {
   /** The key of the project. */
   project: string
+  /** The key of its folder: what is allowed in one clone says nothing about another, which may hold anybody's code. */
+  folder: string
   session: string
   task: string | null
   /** Our name of the agent. */
@@ -142,7 +144,7 @@ export function recordsOfAnswer(
   if (row.kind === 'permission') {
     if (verdict === undefined || row.risk !== 'MEDIUM' || isToolOnly(row.tool, row.normalised)) return []
     return [
-      recordOf('procedure', about, cause, {
+      recordOf('procedure', { ...about, project: about.folder }, cause, {
         ...{ event_type: 'permission', trigger: { kind: 'request', text: row.normalised }, action: 'allow' },
         ...{ outcome: verdict === 'allow' ? 'success' : 'failure', ...PERSON },
       }),

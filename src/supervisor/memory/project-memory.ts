@@ -128,7 +128,9 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
     async advise(project, tool, { risk, normalised }, learning) {
       if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return undefined
       const reader = await readerOf({ project })
-      const found = broker.find({ reader, kinds: ['procedure'], type: 'permission', limit: MOST_PROCEDURES })
+      // A fork of a project shares its memory, but not what people allowed in it.
+      const here = { ...reader, projects: reader.projects.slice(-1) }
+      const found = broker.find({ reader: here, kinds: ['procedure'], type: 'permission', limit: MOST_PROCEDURES })
       const policy = policies.get(project) ?? policyFor(broker.records('policy', reader), reader)
       policies.set(project, policy)
       const question = { event_type: 'permission', text: normalised, risk, now: now(), policy }

@@ -98,7 +98,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     const memory = openProjectMemory(paths)
     const learner = openLearner({
       ...{ store, paths, log },
-      keyOf: async project => ((await ownSettings(project)).enabled ? (await memory.keysOf(project))[0] : undefined),
+      keysOf: async project => ((await ownSettings(project)).enabled ? memory.keysOf(project) : undefined),
       write: async records => void memory.write(records),
       knownFixes: memory.knownFixes,
       recallOf: memory.recallOf,

@@ -25,7 +25,7 @@ const base = ({ n, ...fields }: Fields) => ({
   },
   ...(fields as object),
 })
-const procedure = (fields: Fields = {}, action = 'allow', type = 'permission') =>
+const procedure = (fields: Fields = {}, action = 'npm ci', type = 'command') =>
   newRecord({
     ...{ kind: 'procedure', event_type: type, trigger: { kind: 'request', text: 'npm run build' }, action },
     ...base(fields),
@@ -151,9 +151,9 @@ test('the authority of an item is never above that of its records', () => {
 })
 
 test('text from outside makes no procedure and no anti-pattern, and changes none; an agent earns itself no permission', () => {
-  const poison = (authority: 'agent' | 'external') => procedure({ n: 99, authority })
-  assert.equal(replay([poison('external'), poison('agent')]).size, 0)
-  const before = only([procedure({ n: 1, authority: 'person' })])
+  const poison = (authority: 'gate' | 'agent' | 'external') => procedure({ n: 99, authority }, 'allow', 'permission')
+  assert.equal(replay([poison('external'), poison('agent'), poison('gate')]).size, 0)
+  const before = only([procedure({ n: 1, authority: 'person' }, 'allow', 'permission')])
   assert.deepEqual(applyRecord(before, poison('external'), {}, before.id), before)
   assert.deepEqual(applyRecord(before, poison('agent'), {}, before.id), before)
   const anti = newRecord({

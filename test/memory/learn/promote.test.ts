@@ -25,6 +25,11 @@ test('a lesson goes to all projects when it is proven in two, and nothing from o
   for (const authority of ['external', 'agent'] as const)
     assert.deepEqual(moves(item({ of: 'p', authority }), item({ of: 'q', authority })), [])
   assert.deepEqual(moves(item({ of: 'p', alpha: 0.3 }), item({ of: 'q', alpha: 0.3 })), [], 'it worked long ago')
+  const permission = { type: 'permission', trigger: { kind: 'request', text: 'Bash make' } } as const
+  assert.deepEqual(
+    moves(item({ ...permission, of: 'p', successes: 9 }), item({ ...permission, of: 'q', successes: 9 })),
+    [],
+  )
 })
 
 test('a lesson of all projects that another contradicts returns to its own; what only fails is retired', () => {

@@ -4,7 +4,8 @@ import type { StoredEvent } from '../../../src/domain/event.ts'
 import { findLessons, type KnownFix, readSteps } from '../../../src/supervisor/memory/command-lessons.ts'
 import { recordsOfLesson } from '../../../src/supervisor/memory/make-records.ts'
 
-const ABOUT = { project: 'p-1', session: 's-1', task: 't-1', agent: 'claude', role: null, actor: 'daemon' } as const
+const WHO = { agent: 'claude', role: null, actor: 'daemon' } as const
+const ABOUT = { ...WHO, project: 'p-1', folder: 'dir-1', session: 's-1', task: 't-1' }
 
 let last = 0
 const event = (kind: StoredEvent['kind'], body: object): StoredEvent =>

@@ -17,7 +17,13 @@ async function world(t: TestContext, replaced: Partial<LearnerDeps> = {}) {
   const log = new Map<string, MemoryRecord>()
   let offered = 0
   const deps: LearnerDeps = {
-    ...{ store, paths: { data }, log: silentLog, keyOf: async () => 'p-key', knownFixes: () => [] },
+    ...{
+      store,
+      paths: { data },
+      log: silentLog,
+      keysOf: async () => ['p-key', 'dir-key'] as const,
+      knownFixes: () => [],
+    },
     recallOf: () => undefined,
     write: async records => {
       offered += records.length
@@ -114,10 +120,11 @@ test('a person’s answers are learned: to calls of MEDIUM risk as a procedure, 
   const questions = [{ question: 'Which database?', header: 'DB', multiSelect: false, options: [] }]
   await answered({ kind: 'question', risk: 'LOW', fingerprint: 'f-5', input: { questions } }, { answer: ['Postgres'] })
   await learner.catchUp()
-  assert.deepEqual([...log.values()].map(({ kind, authority, actor }) => [kind, authority, actor]).sort(), [
-    ['episode', 'person', 'person'],
-    ['fact', 'person', 'person'],
-    ['procedure', 'person', 'person'],
+  // What is allowed counts for this folder only, and not for every clone of the project.
+  assert.deepEqual([...log.values()].map(({ kind, authority, actor, of }) => [kind, authority, actor, of]).sort(), [
+    ['episode', 'person', 'person', 'p-key'],
+    ['fact', 'person', 'person', 'p-key'],
+    ['procedure', 'person', 'person', 'dir-key'],
   ])
 })
 

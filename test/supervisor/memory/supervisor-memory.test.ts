@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -9,13 +10,13 @@ import type { NewEvent } from '../../../src/domain/event.ts'
 import { newRecord } from '../../../src/domain/memory.ts'
 import { openMemory } from '../../../src/memory/broker.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
+import { openProjectMemory, type ProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
 import { armOf } from '../../../src/supervisor/memory/recall.ts'
 import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-memory.ts'
 import { judgeRequest } from '../../../src/supervisor/session/judge.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { PERSON } from '../../memory/records.ts'
-import { gitProject, tempDir } from '../../support/world.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { sessionDepsOn } from '../session/session-deps.ts'
 
@@ -95,7 +96,7 @@ test('memory that cannot be opened shows nothing and stops nobody', async t => {
 test('a call that people allowed again and again is a precedent; a HIGH one never is, and neither is one call of a tool', async t => {
   const { project, paths, store, service } = await world(t)
   using memory = openProjectMemory(paths)
-  const [of] = await memory.keysOf(project)
+  const of = await folderKey(memory, project)
   const answer = (text: string, time: number) =>
     newRecord({
       ...{ kind: 'procedure', time, scope: 'project', of, actor: 'person', authority: 'person', outcome: 'success' },
@@ -131,11 +132,33 @@ test('a call that people allowed again and again is a precedent; a HIGH one neve
   assert.deepEqual(await judge('rm -rf build', 'HIGH'), ['deny', 'policy'])
 })
 
+test('a fork of a project shares what was learned in it, and not what people allowed there', async t => {
+  const { project, paths, service } = await world(t)
+  using memory = openProjectMemory(paths)
+  const fork = join(tempDir(t, 'pcc-fork-'), 'fork')
+  execFileSync('git', ['clone', '-q', project, fork], { env: bareEnv(project) })
+  assert.equal((await memory.keysOf(fork))[0], (await memory.keysOf(project))[0])
+  const allowed = (of: string) =>
+    Array.from({ length: 8 }, (_, n) =>
+      newRecord({
+        ...{ kind: 'procedure', time: Date.now() - n, scope: 'project', of, actor: 'person', authority: 'person' },
+        ...{ event_type: 'permission', trigger: { kind: 'request', text: 'Bash make' }, action: 'allow' },
+        outcome: 'success',
+      }),
+    )
+  const assessment = { risk: 'MEDIUM' as const, normalised: 'Bash make', reasons: [], pieces: [] }
+  memory.write(allowed((await memory.keysOf(project))[0]))
+  assert.equal(await service.advise(project, 'Bash', assessment), undefined, 'what all clones share allows nothing')
+  memory.write(allowed(await folderKey(memory, project)))
+  assert.equal((await service.advise(project, 'Bash', assessment))?.approve, true)
+  assert.equal(await service.advise(fork, 'Bash', assessment), undefined)
+})
+
 test('memory.learning: three answers are enough for beta, and four for the rule of the first design', async t => {
   const advised = async (learning: string, answers: number, outcome: 'success' | 'failure' = 'success') => {
     const { project, paths, service } = await world(t, { PCC_MEMORY_LEARNING: learning })
     using memory = openProjectMemory(paths)
-    const [of] = await memory.keysOf(project)
+    const of = await folderKey(memory, project)
     memory.write(
       Array.from({ length: answers }, (_, n) =>
         newRecord({
@@ -248,3 +271,8 @@ test('data.episode_retention_days: an old episode is gone after the upkeep', asy
   }
   assert.deepEqual([await known('90'), await known('200')], [undefined, true])
 })
+
+/** The key of the folder itself, which no clone shares. */
+async function folderKey(memory: ProjectMemory, project: string): Promise<string> {
+  return (await memory.keysOf(project)).at(-1) ?? ''
+}
