@@ -42,7 +42,10 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await (await import('./workspace/eight-at-once.ts')).benchEightAtOnce()),
   ],
   knowledge: async () => (await import('./knowledge/knowledge.ts')).benchKnowledge(),
-  memory: async () => (await import('./memory/recall.ts')).benchMemory(),
+  memory: async () => [
+    ...(await import('./memory/append.ts')).benchAppend(),
+    ...(await (await import('./memory/recall.ts')).benchMemory()),
+  ],
   reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
 
