@@ -39,9 +39,7 @@ export function writeLine(given: MemoryRecord, hidden: readonly string[] = []): 
   const { id, kind, actor, authority } = record
   if (isHigher(authority, MOST_AUTHORITY[actor]))
     return { problem: `authority: the ${actor} does not have that of ${authority}` }
-  // What works instead of a command that fails is seen by hooks too; it decides nothing.
-  const isCommand = actor === 'hook' && kind === 'procedure' && record.event_type === 'command'
-  if ((actor === 'agent' || actor === 'hook') && !isCommand && !OPEN_KINDS.includes(kind))
+  if ((actor === 'agent' || actor === 'hook') && !OPEN_KINDS.includes(kind))
     return { problem: `kind: the ${actor} cannot write a ${kind}` }
   const text = JSON.stringify(record)
   if (Buffer.byteLength(text) > MOST_LINE_BYTES) return { problem: `it is longer than ${MOST_LINE_BYTES} bytes` }
