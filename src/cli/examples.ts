@@ -42,6 +42,7 @@ export const EXAMPLES: Record<string, readonly string[]> = {
   'memory doctor': ['pcc memory doctor', 'pcc memory doctor --json'],
   'memory rebuild': ['pcc memory rebuild', 'pcc memory rebuild --dry-run'],
   'memory policy': ['pcc memory policy', 'pcc memory policy --json'],
+  'memory report': ['pcc memory report', 'pcc memory report --json'],
   run: ['pcc run .', 'pcc run . --dry-run', 'pcc run login --parallel 3 --at "tomorrow 02:00"'],
   task: ['pcc task add "Validate ISBN numbers"', 'pcc task list', 'pcc task import plan.md'],
   'task add': [

@@ -28,6 +28,7 @@ test('a person tells memory something, finds it, takes it along and forgets it f
   assert.match(doctor.stdout, /Damaged: global\.000001\.jsonl, byte 0: it is cut short or damaged/)
   assert.match((await run('rebuild')).stdout, /Derived anew/)
   assert.match((await run('policy')).stdout, /Nothing was ever changed/)
+  assert.match((await run('report')).stdout, /^Lift: not enough data \(0 tasks with recall/)
 })
 
 test('inside of a session nobody forgets, imports, or reads what other projects have learned', async t => {

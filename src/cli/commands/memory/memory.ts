@@ -197,6 +197,26 @@ export function addMemoryCommand(program: Command): void {
       if (context.json) return print(context, { policy: rows, changes })
       for (const line of policyLines(rows, changes, context.terminal)) context.out(line)
     })
+
+  memory
+    .command('report')
+    .description('Show what recall is worth: tasks with it against tasks without it, with intervals')
+    .option('--json', 'print JSON')
+    .action(async (_options: object, command: Command) => {
+      const context = await commandContext(command)
+      refuseInSession(context.env, 'memory report')
+      const { measureLift, renderLift } = await import('../../../memory/learn/lift.ts')
+      using broker = openMemory(context.paths)
+      broker.catchUp()
+      const results = broker.records('result', person())
+      const begun = new Set(broker.records('recall', person()).map(({ task }) => task))
+      const recorded = new Set(results.map(({ task }) => task)).size
+      const items = broker.find({ reader: person(), withEnded: true, limit: 200 }).map(({ item }) => item)
+      const coverage = { recorded, sessions: Math.max(recorded, begun.size) }
+      const lift = measureLift({ results, items, coverage, stale: 0, now: Date.now() })
+      if (context.json) return print(context, lift)
+      for (const line of renderLift(lift)) context.out(line)
+    })
 }
 
 interface SearchOptions {
