@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { appPathsFor, dataDirectoryHint } from '../../../src/base/app-paths.ts'
+import { appPathsFor, dataDirectoryHint, ownFolders } from '../../../src/base/app-paths.ts'
 import { resolvePaths } from '../../../src/domain/config/load.ts'
 import { bareEnv } from '../../support/world.ts'
 import { writeConfigFiles } from './config-files.ts'
@@ -44,6 +44,8 @@ test('the memory is where AI_MEMORY_PATH says, else in a home that was named, el
     '/home/somebody/.config/perpetualcc/memory',
     'a relative one does not count',
   )
+  const elsewhere = appPathsFor({ env: { ...HOME, AI_MEMORY_PATH: '/m' } })
+  assert.ok(ownFolders(elsewhere).includes('/m'), 'every sandbox hides it, wherever it is')
   const named = memory({ PCC_HOME: '/home/somebody/.perpetualcc' })
   assert.equal(named, memory({}), 'the daemon is told its home, and finds the same memory as a person who named none')
 })
