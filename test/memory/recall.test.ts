@@ -89,6 +89,17 @@ test('no recall is larger than 1,200 tokens or eleven items, whatever was found'
   )
 })
 
+test('many long items of every class share 1,200 tokens', () => {
+  const words =
+    'apple bread cloud dwarf eagle flame grape house island jungle knife lemon mango night ocean piano'.split(' ')
+  const long = words.map((word, n) =>
+    item({ kind: ITEM_KINDS[n % 4] ?? 'fact', text: `cart tests ${`${word} `.repeat(100)}` }),
+  )
+  const shown = recall(found(...long), [], { ...context, text: 'cart tests' })
+  const tokens = shown.reduce((sum, each) => sum + each.tokens, 0)
+  assert.ok(shown.length >= 5 && tokens <= 1_200, `${shown.length} items, ${tokens} tokens`)
+})
+
 test('a question that names a day, a month or a year means that time', () => {
   const day = Date.UTC(2026, 4, 8, 12)
   for (const text of ['on 2026-05-08', 'in May 2026', 'on 8 May', 'on May 8', 'in 2026'])

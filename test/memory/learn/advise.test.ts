@@ -52,11 +52,14 @@ test('after a long time, and after one refusal, the person is asked again', () =
 test('a HIGH request has no advice, and an agent’s word gives none', () => {
   const many = learned(Array.from({ length: 20 }, () => 'allow' as const))
   assert.equal(advise(many, { ...question, risk: 'HIGH' }), undefined)
-  const said = learned(['allow', 'allow', 'allow', 'allow'], {
-    authority: 'agent',
-    actor: 'agent',
-    event_type: 'command',
-  } as Partial<NewRecord>)
+  const said = learned(
+    Array.from({ length: 16 }, () => 'allow' as const),
+    {
+      authority: 'agent',
+      actor: 'agent',
+      event_type: 'command',
+    } as Partial<NewRecord>,
+  )
   assert.equal(said.length, 1, 'it is worth reading')
   assert.equal(advise(said, { ...question, event_type: 'command' }), undefined)
 })

@@ -52,8 +52,8 @@ test('a project’s value counts more than that of all, a role’s more than bot
     change(0.91),
     change(0.92, { scope: 'project', of: 'p' }),
     change(0.95, { role: 'reviewer' }),
-    change(0.8, { actor: 'agent', authority: 'agent' }),
     change(0.93),
+    change(0.8, { actor: 'agent', authority: 'agent' }),
   ]
   const values = (role: string | null, projects: string[]) => policyFor(records, { role, projects })['advice.bound']
   assert.equal(values(null, []), 0.93)
