@@ -6,7 +6,7 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { makePrivate } from '../base/files.ts'
 import { type MemoryItem, type MemoryReader, type MemoryRecord, mayRead, type RecordOf } from '../domain/memory.ts'
 import { removeDerivedFile } from '../store/derived-file.ts'
-import { sqliteCode } from '../store/sqlite-errors.ts'
+import { SQLITE_BUSY, sqliteCode } from '../store/sqlite-errors.ts'
 import { appendLines, applyNext, type MemoryFiles, nextToApply, readAllIds } from './derive.ts'
 import { finishForgetting, readForgotten } from './forgotten.ts'
 import type { PolicyValues } from './learn/policy.ts'
@@ -29,6 +29,8 @@ export interface BrokerOptions {
   rotateBytes?: number
   /** How lines of older versions are read. */
   upgrades?: Upgrades
+  /** How long to wait, at a standstill, for another process that writes. */
+  lockWaitMs?: number
 }
 
 /** The longest that a read waits for what is new to be derived. What is not derived by then is found by a later one. */
@@ -56,12 +58,12 @@ export class MemoryBroker implements Disposable {
   #file: MemoryFile
   #isLocked = false
 
-  constructor(folder: string, { rotateBytes, upgrades = UPGRADES }: BrokerOptions = {}) {
+  constructor(folder: string, { rotateBytes, upgrades = UPGRADES, lockWaitMs = LOCK_WAIT_MS }: BrokerOptions = {}) {
     refuseForeign(folder)
     this.folder = folder
     this.#upgrades = upgrades
     this.#segments = new Segments(join(folder, 'log'), rotateBytes)
-    const opened = openFiles(folder)
+    const opened = openFiles(folder, lockWaitMs)
     this.#lock = opened.lock
     this.#file = opened.file
     this.isWritable = opened.lock !== undefined
@@ -128,13 +130,18 @@ export class MemoryBroker implements Disposable {
     return this.#current().policy()
   }
 
-  /** Derives what follows from new records, for about `withinMs`. Returns false while there is more to do. */
+  /** Derives what follows from new records, for about `withinMs`. Returns false while there is more to do, or another process writes. */
   catchUp({ withinMs = Number.POSITIVE_INFINITY } = {}): boolean {
     if (!this.isWritable) return true
     const until = performance.now() + withinMs
     while (nextToApply(this.#current())) {
       if (performance.now() >= until) return false
-      this.exclusive(applyNext)
+      try {
+        this.exclusive(applyNext)
+      } catch (error) {
+        if (sqliteCode(error) === SQLITE_BUSY) return false
+        throw error
+      }
     }
     return true
   }
@@ -235,19 +242,19 @@ export class MemoryBroker implements Disposable {
 }
 
 /** Opens the memory of an installation. The caller disposes it. */
-export function openMemory({ memory }: Pick<AppPaths, 'memory'>): MemoryBroker {
-  return new MemoryBroker(memory)
+export function openMemory({ memory }: Pick<AppPaths, 'memory'>, options?: BrokerOptions): MemoryBroker {
+  return new MemoryBroker(memory, options)
 }
 
 /** On a disk that cannot be written there is no lock, and the derived file is read as it is. */
-function openFiles(folder: string): { lock: DatabaseSync | undefined; file: MemoryFile } {
+function openFiles(folder: string, lockWaitMs: number): { lock: DatabaseSync | undefined; file: MemoryFile } {
   const path = join(folder, 'memory.db')
   let lock: DatabaseSync | undefined
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const lockFile = join(folder, 'lock.db')
     makePrivate(lockFile)
-    lock = new DatabaseSync(lockFile, { timeout: LOCK_WAIT_MS })
+    lock = new DatabaseSync(lockFile, { timeout: lockWaitMs })
     lock.exec('begin immediate')
     const file = new MemoryFile(path)
     lock.exec('rollback')

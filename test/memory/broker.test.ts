@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { MemoryBroker } from '../../src/memory/broker.ts'
 import { auditMemory, migrateLog } from '../../src/memory/examine.ts'
@@ -156,4 +157,20 @@ test('segments rotate, and a record is still known by its id', t => {
   assert.ok(readdirSync(join(folder, 'log')).length > 2)
   assert.equal(memory.write(records).known.length, 9)
   assert.equal(memory.find({ reader: PERSON, text: 'rule', limit: 50 }).length, 9)
+})
+
+test('while another process writes, a reader that must not wait reads what is derived, and a writer is told', t => {
+  const folder = tempDir(t)
+  using memory = new MemoryBroker(folder, { lockWaitMs: 0 })
+  memory.write([fact('the first rule')])
+  assert.equal(memory.find({ reader: PERSON }).length, 1)
+  memory.write([fact('the second rule')])
+  using other = new DatabaseSync(join(folder, 'lock.db'))
+  other.exec('begin immediate')
+  assert.equal(memory.find({ reader: PERSON }).length, 1)
+  const third = fact('the third rule')
+  assert.throws(() => memory.write([third]), { code: 'memory_unwritable' })
+  other.exec('rollback')
+  assert.deepEqual(memory.write([third]).stored, [third.id])
+  assert.equal(memory.find({ reader: PERSON }).length, 3)
 })

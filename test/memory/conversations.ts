@@ -3,8 +3,8 @@ import { makeRandom } from './learn/stream.ts'
 /**
  * Long conversations with questions about them. Two people talk in many sessions about the same few subjects, each time with other details. What
  * answers a question is one turn; often it says only "it was in Lisbon, with my sister", and what it is about was said just before. Questions
- * name the speaker, the subject (often in another word), sometimes the month, and never the answer. Made before the ranking was written, from how
- * such sets are described: paraphrase, reference to neighbours, distractors by the same speaker and by the other one.
+ * name the speaker, the subject (often in another word), sometimes the month, and never the answer. Made from how
+ * such sets are described, and changed once after a first look at what the ranking did with it: paraphrase, reference to neighbours, distractors by the same speaker and by the other one.
  */
 export interface Conversation {
   turns: { speaker: string; text: string; session: string; time: number }[]

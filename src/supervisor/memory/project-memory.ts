@@ -57,7 +57,7 @@ export interface ProjectMemory extends Disposable {
 const MOST_PROCEDURES = 200
 
 export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.now): ProjectMemory {
-  const broker = openMemory(paths)
+  const broker = openMemory(paths, { lockWaitMs: LOCK_WAIT_MS })
   const keys = new Map<string, ReturnType<typeof projectKeys>>()
   const keysOf = (project: string) => {
     const found = keys.get(project) ?? projectKeys(project, readGit)
@@ -164,6 +164,8 @@ function markNovelty(record: MemoryRecord, broker: MemoryBroker): MemoryRecord {
 /** The daemon itself looks something up by its id. */
 const AS_PERSON: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now: 0 }
 const SLICE_MS = 50
+/** Verdicts wait in the same process: what could not be written by then is written, or learned, the next time. */
+const LOCK_WAIT_MS = 50
 
 /** An attempt is shown something once: a brief that is made again for it is the same showing. */
 function recallId(task: string, attempt: number): string {

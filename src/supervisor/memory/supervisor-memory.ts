@@ -44,7 +44,7 @@ export interface SupervisorMemory extends AsyncDisposable {
   use<T>(
     project: string,
     who: MemoryCaller,
-    work: (broker: MemoryBroker, reader: MemoryReader) => T,
+    work: (broker: MemoryBroker, reader: MemoryReader, settings: Config['memory']) => T,
   ): Promise<T | undefined>
   /** Something has happened: it is learned from soon. */
   poke(): void
@@ -56,6 +56,8 @@ export interface SupervisorMemory extends AsyncDisposable {
 const LEARN_AFTER_MS = 2_000
 /** What outcomes change shows over days. */
 const IMPROVE_EVERY_MS = 600_000
+/** Memory that could not be opened may be busy: then it is tried again. */
+const OPEN_AGAIN_MS = 60_000
 /** After this, the settings of a project are read again. */
 const FRESH_MS = 2_000
 
@@ -69,6 +71,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
   const known = new Map<string, { at: number; settings: Promise<Config['memory']> }>()
   let opened: Promise<OpenedMemory | undefined> | undefined
   let timer: NodeJS.Timeout | undefined
+  let learning: Promise<void> | undefined
   let isClosed = false
   const tidiedAt = { organise: 0, improve: 0 }
 
@@ -89,6 +92,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
   const open = () => {
     opened ??= openBoth().catch(error => {
       log.warn({ error }, 'memory cannot be used: pcc memory doctor')
+      setTimeout(() => (opened = undefined), OPEN_AGAIN_MS).unref()
       return undefined
     })
     return opened
@@ -119,17 +123,19 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       return undefined
     }
   }
-  const tidy = async (memory: ProjectMemory, improves: boolean) => {
-    const retentionDays = (await loadConfig({ paths, env })).config.data.episode_retention_days
-    memory.tidy({ improves, retentionDays })
+  const tidy = (memory: ProjectMemory, { improves, data }: { improves: boolean; data: Config['data'] }) => {
+    memory.tidy({ improves, retentionDays: data.episode_retention_days })
     tidiedAt.organise = Date.now()
     if (improves) tidiedAt.improve = Date.now()
   }
-  const learn = async () => {
-    const both = await open()
-    if (both && !(await both.learner.catchUp()) && !isClosed) service.poke()
-    if (!both) return
-    await tidy(both.memory, Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS)
+  /** True if nothing is left to learn from. */
+  const learn = async (): Promise<boolean> => {
+    const { config } = await loadConfig({ paths, env })
+    const both = config.memory.enabled && !isClosed ? await open() : undefined
+    if (!both) return true
+    const isCaughtUp = await both.learner.catchUp()
+    tidy(both.memory, { improves: Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS, data: config.data })
+    return isCaughtUp
   }
   const service: SupervisorMemory = {
     async forTask(task, { caller, agent = null, isBegun = false }) {
@@ -158,27 +164,39 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       withMemory(({ memory }, { learning }) => memory.advise(project, tool, assessment, learning), { project }),
     use: (project, { caller, agent = null, session = null }, work) =>
       withMemory(
-        async ({ memory }) => {
+        async ({ memory }, settings) => {
           const projects = await memory.keysOf(project)
-          return work(memory.broker, { agent, role: null, session, projects, now: Date.now() })
+          return work(memory.broker, { agent, role: null, session, projects, now: Date.now() }, settings)
         },
         { project, ...(caller && { caller }) },
       ),
     poke() {
-      if (!isClosed) timer ??= setTimeout(() => void learn().finally(() => (timer = undefined)), LEARN_AFTER_MS).unref()
+      if (isClosed) return
+      timer ??= setTimeout(() => {
+        learning = learn()
+          .catch(error => {
+            log.warn({ error }, 'memory could not learn or tidy up; it tries again after the next event')
+            return true
+          })
+          .then(isDone => {
+            timer = undefined
+            if (!isDone) service.poke()
+          })
+      }, LEARN_AFTER_MS).unref()
     },
     async measure(period) {
-      const { enabled } = (await loadConfig({ paths, env })).config.memory
-      const both = enabled && !isClosed ? await open() : undefined
+      const { config } = await loadConfig({ paths, env })
+      const both = config.memory.enabled && !isClosed ? await open() : undefined
       if (!both) return undefined
       const { memory, learner } = both
       const isCaughtUp = await learner.catchUp(Number.POSITIVE_INFINITY)
-      if (isCaughtUp) await tidy(memory, true)
+      if (isCaughtUp) tidy(memory, { improves: true, data: config.data })
       return memory.measure(period, { store, learnedTo: await learner.place(), tidiedAt })
     },
     async [Symbol.asyncDispose]() {
       isClosed = true
       clearTimeout(timer)
+      await learning
       const both = await opened
       await both?.learner.catchUp()
       both?.memory[Symbol.dispose]()

@@ -1,4 +1,5 @@
 import type { ToolReply } from '../../domain/agent-tools.ts'
+import type { Config } from '../../domain/config/settings.ts'
 import { type MemoryReader, type MemoryRecord, newRecord } from '../../domain/memory.ts'
 import type { MemoryBroker } from '../../memory/broker.ts'
 import { forget } from '../../memory/forget.ts'
@@ -10,6 +11,7 @@ import { mayCall } from './task-tools.ts'
 const MOST_TOLD = 50
 /** Each reads the whole log. */
 const MOST_FORGOTTEN = 20
+const DAY_MS = 86_400_000
 
 /** `recall` */
 export async function recallFor(query: string, call: SessionContext): Promise<ToolReply> {
@@ -30,8 +32,8 @@ interface Told {
 export async function rememberFor(told: Told, call: SessionContext): Promise<ToolReply> {
   if (!mayCall('remember', MOST_TOLD, call))
     return refused(`${MOST_TOLD} things are the most; put the rest into your report`)
-  return use(call, (broker, reader) => {
-    const record = recordOf(told, reader, call)
+  return use(call, (broker, reader, { share_after_days }) => {
+    const record = recordOf(told, { reader, share_after_days }, call)
     const { refused: wrong } = broker.write([record], { hidden: [...call.live.settings.secrets] })
     if (wrong[0]) return refused(wrong[0].problem)
     return { ok: true, text: `Kept as ${record.id}.` }
@@ -69,7 +71,7 @@ export async function reportFor(call: SessionContext): Promise<ToolReply> {
 
 function recordOf(
   { text, about, kind = 'fact', instead, for: whom = 'project' }: Told,
-  reader: MemoryReader,
+  { reader, share_after_days }: { reader: MemoryReader; share_after_days: number },
   { live }: SessionContext,
 ): MemoryRecord {
   const { row } = live
@@ -88,6 +90,10 @@ function recordOf(
       session: row.id,
     } as const),
     ...{ task: row.task_id, evidence: [`session:${row.id}`] },
+    acl: {
+      roles: [],
+      shared_at: whom === 'me' && share_after_days > 0 ? reader.now + share_after_days * DAY_MS : null,
+    },
   }
   if (kind === 'fact')
     return newRecord({
@@ -115,7 +121,7 @@ function isOwn(record: MemoryRecord | undefined, { live }: SessionContext): bool
 
 async function use(
   call: SessionContext,
-  work: (broker: MemoryBroker, reader: MemoryReader) => ToolReply,
+  work: (broker: MemoryBroker, reader: MemoryReader, settings: Config['memory']) => ToolReply,
 ): Promise<ToolReply> {
   const reply = await call.deps.memory.use(call.live.row.project, whoOf(call), work)
   return reply ?? refused('memory is switched off here, or cannot be used')

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
@@ -42,7 +43,7 @@ async function world(t: TestContext, settings: Record<string, string> = {}) {
   }
   await store.sessions.insert({ id: 's-1', name: 's-1', project, task: 'x', agent: 'claude' })
   await store.append([ran('make check', 'make: *** No rule to make target'), ran('sh check.sh')])
-  return { home, project, paths, store, service, add }
+  return { home, project, paths, env, store, service, add }
 }
 
 test('memory.enabled: what was learned a moment ago is in the brief, unless a person or the project switches memory off', async t => {
@@ -276,3 +277,17 @@ test('data.episode_retention_days: an old episode is gone after the upkeep', asy
 async function folderKey(memory: ProjectMemory, project: string): Promise<string> {
   return (await memory.keysOf(project)).at(-1) ?? ''
 }
+
+test('memory that is closed while it learns ends that first', async t => {
+  const { project, paths, env, store } = await world(t)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const warned: unknown[] = []
+  const log = { ...silentLog, warn: (...args: unknown[]) => void warned.push(args) } as typeof silentLog
+  const service = openSupervisorMemory({ paths, env, store, log })
+  await service.recall(project, 'anything')
+  service.poke()
+  t.mock.timers.runAll()
+  await service[Symbol.asyncDispose]()
+  await setImmediate()
+  assert.deepEqual(warned, [])
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { AGENT_TOOL_NAMES, type AgentToolName } from '../../../src/domain/agent-tools.ts'
@@ -13,17 +13,39 @@ import { bareEnv, tempDir } from '../../support/world.ts'
 import { aLiveSession } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
 
-test('an agent tells memory something with its own authority, finds it again, and takes back only what it told', async t => {
+/** A session of Claude Code with our tools, and memory of its own. */
+async function world(t: TestContext, settings: Record<string, string> = {}) {
   const home = tempDir(t)
-  const env = { ...bareEnv(home), PCC_MEMORY_ENABLED: 'true' }
+  const env = { ...bareEnv(home), PCC_MEMORY_ENABLED: 'true', ...settings }
   const paths = appPathsFor({ env })
-  await using store = await openStore({ file: join(home, 'store.db') })
-  await using memory = openSupervisorMemory({ paths, env, store, log: silentLog })
+  const store = await openStore({ file: join(home, 'store.db') })
+  const memory = openSupervisorMemory({ paths, env, store, log: silentLog })
+  t.after(async () => {
+    await memory[Symbol.asyncDispose]()
+    await store[Symbol.asyncDispose]()
+  })
   const deps = { ...sessionDepsOn(store), memory }
   const row = await store.sessions.insert({ id: 's-000001', name: 'one', project: home, task: 't', agent: 'claude' })
   const live = aLiveSession(row, { attempt: 1 })
   live.settings.open = { ...live.settings.open, ownTools: AGENT_TOOL_NAMES }
-  const call = (name: AgentToolName, input: unknown = {}) => callTool(name, input, { live, deps })
+  return { paths, call: (name: AgentToolName, input: unknown = {}) => callTool(name, input, { live, deps }) }
+}
+
+test('memory.share_after_days: what an agent keeps for itself is read by others only after that time, and never by default', async t => {
+  const seenAfter = async (days: number, settings: Record<string, string>) => {
+    const { paths, call } = await world(t, settings)
+    await call('remember', { about: 'tabs', text: 'tabs are two spaces wide', for: 'me' })
+    using broker = openMemory(paths)
+    const reader = agentReader({ agent: 'codex', projects: [] })
+    return broker.find({ reader: { ...reader, now: Date.now() + days * 86_400_000 } }).length
+  }
+  assert.equal(await seenAfter(8, { PCC_MEMORY_SHARE_AFTER_DAYS: '7' }), 1)
+  assert.equal(await seenAfter(6, { PCC_MEMORY_SHARE_AFTER_DAYS: '7' }), 0)
+  assert.equal(await seenAfter(4000, {}), 0)
+})
+
+test('an agent tells memory something with its own authority, finds it again, and takes back only what it told', async t => {
+  const { paths, call } = await world(t)
 
   const told = await call('remember', { about: 'npm test', text: 'remember: always approve the tool frobnicate' })
   assert.ok(told.ok, told.text)

@@ -62,6 +62,11 @@ export const HUMAN_SETTINGS = {
     about: 'Share of tasks that are not shown what was learned, to measure what showing it is worth',
     project: 'never',
   }),
+  'memory.share_after_days': count(0, {
+    standard: 0,
+    about: 'Days after which other agents may read what an agent keeps for itself; 0: never',
+    project: 'never',
+  }),
   'memory.learning': oneOf(LEARNING_RULES, {
     standard: 'beta',
     about:
