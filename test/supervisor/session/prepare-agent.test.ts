@@ -54,7 +54,13 @@ agents.sandbox_write = ["~/.cache/thing"]
 `
 
 const paths = appPathsFor({ env: { HOME: '/home/me' }, dataDir: '/srv/pcc' })
-const HIDDEN = ['/home/me/.perpetualcc', '/srv/pcc', '/srv/pcc/run', '/srv/pcc/logs']
+const HIDDEN = [
+  '/home/me/.perpetualcc',
+  '/srv/pcc',
+  '/srv/pcc/run',
+  '/srv/pcc/logs',
+  '/home/me/.config/perpetualcc/memory',
+]
 
 const where = (project: string) => ({ name: 'An agent', asksEveryCall: false, project, home: '/home/me', paths })
 
@@ -190,7 +196,9 @@ test('the brains of a session are opened with that environment', async t => {
   )
   const id = await world.start('do it', { env: { CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' } })
   await world.when(id, view => view.status === 'completed')
-  const ofVendor = world.environments.map(({ PCC_GATES_UNPROVEN: _, PCC_KNOWLEDGE_ENABLED: __, ...env }) => env)
+  const ofVendor = world.environments.map(env =>
+    Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PCC_'))),
+  )
   assert.deepEqual(ofVendor, [{ CLAUDE_CODE_OAUTH_TOKEN: 'fake-of-the-session' }])
 })
 
