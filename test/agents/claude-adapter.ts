@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { openDriver } from '../../src/agents/open.ts'
 import { claudeAgent } from '../../src/domain/agents/claude.ts'
 import { agentEnv } from '../support/world.ts'
@@ -15,4 +16,10 @@ export const claude: Adapter = {
     return agentEnv(home, url, login === 'key' ? 'key' : 'oauth')
   },
   tools: { run: 'Bash', write: 'Write', delegate: 'Agent' },
+}
+
+/** The program that the product starts, not the one among the other vendors' programs, which is another version. */
+export function claudeProgram(): string {
+  const sdk = createRequire(new URL('../../package.json', import.meta.url)).resolve('@anthropic-ai/claude-agent-sdk')
+  return createRequire(sdk).resolve(`@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`)
 }

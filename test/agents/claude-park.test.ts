@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { secretId } from '../../src/base/ids.ts'
 import { sessionMarker } from '../../src/base/process/marker.ts'
 import { findMarked } from '../../src/base/process/sweep.ts'
 import { tempDir } from '../support/world.ts'
-import { claude } from './claude-adapter.ts'
+import { claude, claudeProgram } from './claude-adapter.ts'
 import { asking, DENY, World } from './conformance/world.ts'
 
 const PARK = { park: true as const, reason: 'nobody is awake' }
@@ -83,10 +82,8 @@ test('a call of a subagent cannot be parked: it is refused with the reason', asy
 
 /** The real program, whose standard input arrives 1.5 s late. */
 function lateListener(dir: string): string {
-  const require = createRequire(import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
-  const real = require.resolve(`@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/claude`)
   const path = join(dir, 'late-claude')
-  writeFileSync(path, `#!/bin/sh\n(sleep 1.5; exec cat) | "${real}" "$@"\n`)
+  writeFileSync(path, `#!/bin/sh\n(sleep 1.5; exec cat) | "${claudeProgram()}" "$@"\n`)
   chmodSync(path, 0o755)
   return path
 }

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openSimulator, type Simulator } from '../../../src/simulator/open.ts'
 import { tempDir } from '../../support/world.ts'
-import { claude } from '../claude-adapter.ts'
+import { claude, claudeProgram } from '../claude-adapter.ts'
 import type { Script } from '../conformance/script.ts'
 import { asking, DENY, World, type WorldOptions } from '../conformance/world.ts'
 
@@ -167,11 +166,8 @@ function userSettings(world: World, settings: object): void {
 
 /** The real program in the mode in which it calls no hooks, whatever the environment says. */
 function bareClaude(t: TestContext): string {
-  const sdk = createRequire(import.meta.url).resolve('@anthropic-ai/claude-agent-sdk')
-  const name = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}`
-  const program = createRequire(sdk).resolve(`${name}/claude`)
   const path = join(tempDir(t), 'claude')
-  writeFileSync(path, `#!/bin/sh\nexec ${program} --bare "$@"\n`)
+  writeFileSync(path, `#!/bin/sh\nexec ${claudeProgram()} --bare "$@"\n`)
   chmodSync(path, 0o755)
   return path
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { FreshnessCheck } from '../../../src/knowledge/index/freshness.ts'
@@ -45,6 +45,8 @@ test('what is in node_modules, in the folder of git and in worktrees does not ma
   write(root, '.git/some-lock', '')
   write(root, 'trees/one/src/a.ts', '')
   assert.equal(check.isUnchanged(), true)
+  const inAMoment = new Date(Date.now() + 5_000)
+  utimesSync(join(root, 'src/a.ts'), inAMoment, inAMoment)
   const now = new FreshnessCheck(root)
   now.begin().complete(['src/a.ts'])
   assert.equal(now.isUnchanged(), false)
