@@ -6,6 +6,7 @@ import { proposeMoves } from '../../memory/learn/promote.ts'
 /** How much is looked at in one slice: what changed last. */
 const MOST_ITEMS = 200
 const MOST_RECALLS = 300
+const CATCH_UP_MS = 200
 /** Kinds of items that can go up or down. */
 const MOVING = ['procedure', 'anti_pattern', 'fact'] as const
 
@@ -20,7 +21,8 @@ export interface ImproveOptions {
  * which are stored once.
  */
 export function improve(broker: MemoryBroker, { now, projectOf }: ImproveOptions): MemoryRecord[] {
-  broker.catchUp()
+  // What is not derived yet, such as all of it after a rebuild, is looked at the next time: verdicts wait in the same process.
+  if (!broker.catchUp({ withinMs: CATCH_UP_MS })) return []
   const reader: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now }
   const items = broker.find({ reader, kinds: [...MOVING], limit: MOST_ITEMS }).map(({ item }) => item)
   const changes = broker.records('policy', reader)

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { type MemoryRecord, newRecord } from '../../../src/domain/memory.ts'
 import { MemoryBroker } from '../../../src/memory/broker.ts'
@@ -56,4 +58,18 @@ test('items that are shown and never of use raise the threshold, with the reason
     '0 of 60 items that were shown were of use',
   ])
   assert.deepEqual(improve(broker, { now: NOW, projectOf: () => undefined }), [], 'only what comes later counts again')
+})
+
+test('nothing is moved while some of the log is not derived yet', t => {
+  const folder = tempDir(t)
+  using broker = new MemoryBroker(folder, { lockWaitMs: 0 })
+  const days = [1, 2, 3, 4, 5, 6]
+  broker.write(days.flatMap(day => [tried('git-a', 'sh check.sh', day), tried('git-b', 'sh check.sh', day)]))
+  broker.catchUp()
+  broker.write([tried('git-b', 'sh check.sh', 0)])
+  using other = new DatabaseSync(join(folder, 'lock.db'))
+  other.exec('begin immediate')
+  assert.deepEqual(improve(broker, { now: NOW, projectOf: () => undefined }), [])
+  other.exec('rollback')
+  assert.equal(improve(broker, { now: NOW, projectOf: () => undefined }).length, 1)
 })
