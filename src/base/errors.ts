@@ -1,3 +1,4 @@
+import { ACCESS_ERRORS } from './error-rows/access.ts'
 import { HOST_ERRORS, SYSTEM_ERRORS } from './error-rows/system.ts'
 import { FEATURE_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
 import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'
@@ -18,6 +19,7 @@ export const ERRORS = {
   ...HOST_ERRORS,
   ...PEOPLE_ERRORS,
   ...SYSTEM_ERRORS,
+  ...ACCESS_ERRORS,
 } as const
 
 export type ErrorCode = keyof typeof ERRORS

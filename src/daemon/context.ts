@@ -19,6 +19,8 @@ import type { Supervisor } from '../supervisor/supervisor.ts'
 import { openTasks, type Tasks } from '../tasks/tasks.ts'
 import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
 import type { AcceptedFiles } from './accepted-files.ts'
+import type { Authenticator } from './api/authenticate.ts'
+import type { ApiKeys } from './api/keys.ts'
 import type { Disk } from './disk.ts'
 import type { LazyBrains, LazyPolicy } from './lazy-services.ts'
 
@@ -33,6 +35,10 @@ export interface DaemonContext {
   person: string
   startedAt: number
   token: string
+  /** The keys of other programs. */
+  keys: ApiKeys
+  /** Who sends a request that is not ours. */
+  authenticator: Authenticator
   log: Log
   store: Store
   accepted: Pick<AcceptedFiles, 'accept'>

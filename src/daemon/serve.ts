@@ -24,6 +24,8 @@ import { Supervisor } from '../supervisor/supervisor.ts'
 import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
 import { openAcceptedFiles } from './accepted-files.ts'
 import { enforceDeadlines } from './answers.ts'
+import { openAuthenticator } from './api/authenticate.ts'
+import { ApiKeys } from './api/keys.ts'
 import { type DaemonContext, readWorktreeDeps } from './context.ts'
 import { deliverAnswers } from './deliver-answers.ts'
 import { type Disk, watchDisk } from './disk.ts'
@@ -85,6 +87,11 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     live: () => supervisor.liveCount,
     lost: error => log.warn({ error }, 'the watchdog has ended'),
   })
+  await using keys = new ApiKeys({
+    store,
+    clock: systemClock,
+    failed: error => log.warn({ error }, 'the last use of a key was not recorded'),
+  })
   const tmux = { run: paths.run, socket: paths.socket, env }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
@@ -139,6 +146,8 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     person: Answerer.catch('human').parse(env['PCC_DEMO_PERSON']),
     startedAt: Date.now(),
     token,
+    keys,
+    authenticator: openAuthenticator({ keys }),
     log,
     store,
     accepted,

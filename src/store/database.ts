@@ -43,8 +43,11 @@ export interface DialectDifferences {
     readonly real: ColumnDataType
   }
   readonly json: JsonDifferences
-  /** Statements that make the database refuse to change rows of a table, and to delete rows whose subject is not in `pruned`. */
-  appendOnly(table: string, pruned: string): string[]
+  /**
+   * Statements that make the database refuse to change rows of a table, and to delete rows: any, or those whose subject is not in
+   * `pruned`.
+   */
+  appendOnly(table: string, pruned?: string): string[]
   /** Statements that create a full-text index, which the database keeps up to date. */
   wordIndex(index: WordIndex): string[]
   /** The rows that match the words, as a table of their keys and a `rank`; the lowest rank is the best match. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { acceptedFiles } from './accepted-files.ts'
+import { apiAccess } from './access.ts'
 import { allowedOnce } from './escalations.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
@@ -39,4 +40,5 @@ export const MIGRATIONS: readonly Migration[] = [
   allowedOnce,
   observedSessions,
   observedUsage,
+  apiAccess,
 ]

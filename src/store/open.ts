@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../base/clock.ts'
 import { openAcceptedFileStore } from './accepted-files.ts'
+import { openApiKeyStore, openAuditStore } from './access.ts'
 import { openAnswerStore } from './answers.ts'
 import { openEscalationStore } from './escalations.ts'
 import { openEventPruning } from './event-pruning.ts'
@@ -56,6 +57,8 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     escalations: openEscalationStore(database.read),
     answers: openAnswerStore(database.read, writer),
     acceptedFiles: openAcceptedFileStore(database.read, writer),
+    apiKeys: openApiKeyStore(database.read, writer),
+    audit: openAuditStore(database.read, writer),
     tasks: openTaskStore(database.read, database.differences),
     gates: openAccountGateStore(database.read),
     quota: openQuotaStore({ read: database.read, writer, clock }),

@@ -86,10 +86,16 @@ export async function openSqlite(
 const differences: DialectDifferences = {
   columns: { integer: 'integer', real: 'real' },
   json: sqliteJson,
-  appendOnly: (table, pruned) => [
-    `create trigger ${table}_refuse_update before update on ${table} begin select raise(abort, '${table} are append-only'); end`,
-    `create trigger ${table}_refuse_delete before delete on ${table} when not exists (select 1 from ${pruned} where subject = old.subject) begin select raise(abort, '${table} are append-only'); end`,
-  ],
+  appendOnly: (table, pruned) => {
+    const refuse = `begin select raise(abort, '${table} ${pruned ? 'are' : 'is'} append-only'); end`
+    const update = `create trigger ${table}_refuse_update before update on ${table} ${refuse}`
+    const remove = `create trigger ${table}_refuse_delete before delete on ${table}`
+    if (pruned)
+      return [update, `${remove} when not exists (select 1 from ${pruned} where subject = old.subject) ${refuse}`]
+    // `insert or replace` removes a row without asking the trigger of deletions.
+    const replace = `create trigger ${table}_refuse_replace before insert on ${table} when exists (select 1 from ${table} where id = new.id)`
+    return [update, `${remove} ${refuse}`, `${replace} ${refuse}`]
+  },
   wordIndex,
   foundByWords,
 }

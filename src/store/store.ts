@@ -1,4 +1,5 @@
 import type { AcceptedFile, OwnFileChange } from '../base/accepted-file.ts'
+import type { ApiKey, AuditEntry } from '../domain/access.ts'
 import type { Amounts } from '../domain/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
@@ -50,6 +51,8 @@ export interface Store extends AsyncDisposable {
   readonly escalations: EscalationStore
   readonly answers: AnswerStore
   readonly acceptedFiles: AcceptedFileStore
+  readonly apiKeys: ApiKeyStore
+  readonly audit: AuditStore
   readonly tasks: TaskStore
   readonly gates: AccountGateStore
   readonly quota: QuotaStore
@@ -186,6 +189,34 @@ export interface AcceptedFileStore {
   begin(file: AcceptedFile): Promise<void>
   /** Records a change; false if it is based on content that does not count. */
   accept(change: OwnFileChange): Promise<boolean>
+}
+
+/** Keys of the API. A key is never deleted, so that the audit log can always say whose it was. */
+export interface ApiKeyStore {
+  list(): Promise<ApiKey[]>
+  /** Returns false if the name is taken. */
+  insert(key: ApiKey): Promise<boolean>
+  update(id: string, patch: Partial<Omit<ApiKey, 'id' | 'name' | 'scope'>>): Promise<void>
+}
+
+export type NewAuditEntry = Omit<AuditEntry, 'id' | 'failed'>
+
+export interface AuditFilter {
+  since?: number | undefined
+  caller?: string | undefined
+  /** Only entries before this one. */
+  before?: number | undefined
+  limit: number
+}
+
+/** Who asked for which change. The database refuses to change and to delete rows. */
+export interface AuditStore {
+  /** Returns the id of the new row. */
+  add(entry: NewAuditEntry): Promise<number>
+  /** Records that the change of an entry did not happen, with the status of the reply. */
+  fail(entry: NewAuditEntry & { id: number }, status: number): Promise<void>
+  /** The newest first. */
+  list(filter: AuditFilter): Promise<AuditEntry[]>
 }
 
 /** Which accounts may call the model. */

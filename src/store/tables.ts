@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from 'kysely'
 import type { AcceptedFile } from '../base/accepted-file.ts'
+import type { ApiKey, AuditEntry } from '../domain/access.ts'
 import type { AgentChoice, HandOver } from '../domain/agent-choice.ts'
 import type { EndedAs, SessionState, StartSession } from '../domain/api.ts'
 import type { PastAttempt, RunOutcome } from '../domain/attempt.ts'
@@ -29,6 +30,8 @@ export interface Tables {
   escalation_sessions: EscalationSession & { number: number }
   answers: AnswersTable
   accepted_files: AcceptedFile
+  api_keys: ApiKey
+  audit: Omit<AuditEntry, 'id'> & { id: Generated<number>; entry: number | null }
   tasks: Task
   task_edges: { task_id: string; blocker_id: string }
   gates: GatesTable

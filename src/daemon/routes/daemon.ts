@@ -1,23 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { isZone } from '../../base/clock.ts'
-import { AcceptFile, type Health, StopDaemon } from '../../domain/api.ts'
+import { AcceptFile, StopDaemon } from '../../domain/api.ts'
 import type { Report } from '../../domain/report.ts'
 import { gatherReport } from '../../supervisor/report/gather.ts'
 import { parseSince } from '../../tasks/schedules.ts'
 import { type DaemonContext, findUntrusted, getTasks } from '../context.ts'
-import { findRestarter } from '../parent-process.ts'
 import { parseRequest } from './errors.ts'
-import { hasToken } from './guard.ts'
 import { realOrGiven } from './tasks.ts'
 
-/** The bare health for everybody who can open the socket; details and the stop request need the token. */
+/** The request to stop. */
 export function daemonRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  app.get('/health', async request => {
-    const status = daemon.stopping.aborted ? 'stopping' : 'ok'
-    return hasToken(request, daemon.token) ? await readHealth(daemon, status) : { status }
-  })
-
   app.post('/daemon/stop', async (request, reply) => {
     const { go_on: goOn } = parseRequest(StopDaemon, request.body ?? {}, 'POST /daemon/stop')
     daemon.stop(goOn ? 'asked to start anew' : 'asked to stop', { goOn })
@@ -33,25 +26,6 @@ export function acceptedFileRoutes(app: FastifyInstance, { accepted, log }: Daem
     log.info({ file: change.path }, 'new content of a file of the person is accepted')
     return { path: change.path }
   })
-}
-
-async function readHealth(daemon: DaemonContext, status: Health['status']): Promise<Health> {
-  const { paths, version, startedAt, store, supervisor } = daemon
-  const disk = daemon.disk.report()
-  return {
-    status,
-    version,
-    pid: process.pid,
-    started_at: startedAt,
-    home: paths.home,
-    data: paths.data,
-    sessions: { live: supervisor.liveCount, total: (await store.sessions.list()).length },
-    schema: store.schema,
-    kept_by: findRestarter(daemon.agentEnv),
-    watchdog_seconds: daemon.watchdogSeconds,
-    ...(disk.state !== 'ok' && { disk: disk.reason }),
-    ...(daemon.recovered && { recovered: daemon.recovered }),
-  }
 }
 
 const ReportQuery = z.strictObject({

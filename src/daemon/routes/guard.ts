@@ -3,6 +3,7 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
+import { OPEN_ROUTES } from '../../domain/access.ts'
 import type { Escalation } from '../../domain/escalation.ts'
 
 /**
@@ -36,8 +37,8 @@ export interface SpeakerCheck {
 /** Agents call it with the token: it judges them and grants nothing. */
 export const HOOK_ROUTE = '/hooks/:vendor/:event'
 
-/** The route without the daemon's token: the bare health. */
-const OPEN = new Set(['/health'])
+/** The routes without the daemon's token: the bare health. */
+const OPEN: ReadonlySet<string> = new Set(OPEN_ROUTES)
 
 /** Whether the request carries the bearer token. */
 export function hasToken(request: FastifyRequest, token: string): boolean {
@@ -46,7 +47,7 @@ export function hasToken(request: FastifyRequest, token: string): boolean {
 }
 
 /** The bearer token of the request. */
-export function readBearer(request: FastifyRequest): string | undefined {
+export function readBearer(request: Pick<FastifyRequest, 'headers'>): string | undefined {
   const [scheme, given] = (request.headers.authorization ?? '').split(' ')
   return scheme?.toLowerCase() === 'bearer' ? given : undefined
 }

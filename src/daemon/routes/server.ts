@@ -1,5 +1,10 @@
-import fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError, toErrorReply } from '../../base/errors.ts'
+import { OWNER } from '../../domain/access.ts'
+import { installAudit } from '../api/audit.ts'
+import { healthRoutes } from '../api/health.ts'
+import { accessRoutes } from '../api/key-routes.ts'
 import type { DaemonContext } from '../context.ts'
 import { openSpeakerCheck } from '../speakers.ts'
 import { toolRoutes } from './agent-calls.ts'
@@ -9,7 +14,7 @@ import { installErrors } from './errors.ts'
 import { answerRoutes, escalationRoutes, rememberedRoutes } from './escalations.ts'
 import { eventRoutes } from './events.ts'
 import { featureRoutes } from './features.ts'
-import { hasToken, installGuard } from './guard.ts'
+import { HOOK_ROUTE, hasToken, installGuard } from './guard.ts'
 import { hookLogRoutes, hookRoutes } from './hooks.ts'
 import { journalRoutes, runRoutes } from './runs.ts'
 import { checkpointRoutes, sessionControlRoutes } from './session-control.ts'
@@ -27,6 +32,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
+    genReqId: () => randomUUID(),
     forceCloseConnections: true,
     // Idle connections on our own socket cost nothing; the client closes them.
     keepAliveTimeout: 5_000,
@@ -38,6 +44,9 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   installGuard(app, daemon.token, speakers)
   sendVersion(app, daemon)
   acceptOnlyJson(app)
+  installAudit(app, { ...daemon, callerOf: request => (isByPerson(request) ? OWNER : undefined) })
+  healthRoutes(app, daemon)
+  accessRoutes(app, daemon)
   daemonRoutes(app, daemon)
   acceptedFileRoutes(app, daemon)
   sessionRoutes(app, daemon)
@@ -67,6 +76,11 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   hookRoutes(app, daemon)
   hookLogRoutes(app, daemon)
   return app
+}
+
+/** Calls of agents and their hooks are events of their sessions, and a key press at a terminal changes nothing that lasts. */
+function isByPerson({ routeOptions: { url = '' } }: FastifyRequest): boolean {
+  return url !== HOOK_ROUTE && !url.startsWith('/agent/') && url !== '/sessions/:ref/presence'
 }
 
 /** Runs before any hook, the guard included, so the reply says only that the path is wrong. */

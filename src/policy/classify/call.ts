@@ -4,7 +4,7 @@ import { type Fence, locatePath } from '../paths/fence.ts'
 import type { Access } from '../paths/judge-path.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import { bindVariable, expandText, expandWords } from '../shell/expand.ts'
-import { noteFolder, type Scope } from '../shell/scope.ts'
+import { noteFolder, type ShellScope } from '../shell/scope.ts'
 import type { ShellNode } from '../shell/tree.ts'
 import { addPiece, addReason } from './assessment-tree.ts'
 import { judgeAssignment } from './environment.ts'
@@ -28,7 +28,7 @@ export interface ProgramCall {
   head: Arg
   args: Arg[]
   feed: StandardInput
-  scope: Scope
+  scope: ShellScope
   fence: Fence
   /** Whether the shell itself looks the program up, so that a function of that name counts. */
   direct: boolean
@@ -76,7 +76,7 @@ export type ProgramRules = Record<string, ProgramRule>
 
 interface CallContext {
   piece: Piece
-  scope: Scope
+  scope: ShellScope
   feed: StandardInput
   depth: number
   fence: Fence
@@ -154,7 +154,7 @@ export interface Upstream {
 }
 
 /** What the later parts of a pipe need to know about an earlier part. */
-export function readUpstream(node: ShellNode, scope: Scope): Upstream {
+export function readUpstream(node: ShellNode, scope: ShellScope): Upstream {
   if (node.is === 'command') {
     const body = node.redirects.findLast(redirect => redirect.body !== undefined)?.body
     return { words: expandWords(node.words, scope), ...(body && { text: expandText(body, scope) }) }

@@ -2,7 +2,7 @@ import type { Reason, Span } from '../../domain/assessment.ts'
 import { isVendorVariable } from '../../domain/vendors.ts'
 import type { Arg } from '../shell/args.ts'
 import { bindVariable, expandText, expandWords } from '../shell/expand.ts'
-import type { Scope } from '../shell/scope.ts'
+import type { ShellScope } from '../shell/scope.ts'
 import type { Assign } from '../shell/tree.ts'
 
 /** Variables that make an innocent program load or run something else. */
@@ -107,7 +107,7 @@ interface AssignContext {
   alone: boolean
   /** The program that follows the assignment. */
   of: string | undefined
-  scope: Scope
+  scope: ShellScope
   add: (reason: Reason) => undefined
 }
 

@@ -6,7 +6,7 @@ import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts
 import { findProgram } from '../programs/programs.ts'
 import { DANGERS } from '../programs/system.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
-import type { Scope } from '../shell/scope.ts'
+import type { ShellScope } from '../shell/scope.ts'
 import type { ProgramCall, ProgramRule } from './call.ts'
 
 /** Judges one program call: resolves its name, finds the rule for it and applies the rule. */
@@ -95,7 +95,7 @@ const SYSTEM =
   /^\/(usr\/(local\/)?)?s?bin\/([^/]+)$|^\/(opt\/(homebrew|local)|home\/linuxbrew\/\.linuxbrew)\/s?bin\/([^/]+)$|^\/usr\/lib\/git-core\/([^/]+)$/
 
 /** Resolves the first word of a command. */
-function resolveName(head: Arg, scope: Scope, fence: Fence): ResolvedName {
+function resolveName(head: Arg, scope: ShellScope, fence: Fence): ResolvedName {
   const { value } = head
   if (!head.known) {
     const base = value.slice(value.lastIndexOf('/') + 1)

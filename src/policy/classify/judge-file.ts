@@ -3,11 +3,11 @@ import type { Fence } from '../paths/fence.ts'
 import { type Access, judgePath } from '../paths/judge-path.ts'
 import { globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
-import type { Scope } from '../shell/scope.ts'
+import type { ShellScope } from '../shell/scope.ts'
 import type { Redirect } from '../shell/tree.ts'
 
 interface FileContext {
-  scope: Scope
+  scope: ShellScope
   fence: Fence
   add: (reason: Reason) => undefined
   /** Whether the content of a file that is read can be seen, or ends up in another file. */

@@ -3,7 +3,7 @@ import type { Fence } from '../paths/fence.ts'
 import type { Arg } from '../shell/args.ts'
 import { expandText, expandWord, expandWords } from '../shell/expand.ts'
 import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
-import { childScope, noteListed, noteSetters, type Scope } from '../shell/scope.ts'
+import { childScope, noteListed, noteSetters, type ShellScope } from '../shell/scope.ts'
 import type { ParsedShell, Redirect, Script, ShellNode, Word } from '../shell/tree.ts'
 import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
 import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
@@ -24,7 +24,7 @@ const NO_INPUT: StandardInput = { piped: false }
 /** The state of a walk at one node. */
 interface WalkState {
   piece: Piece
-  scope: Scope
+  scope: ShellScope
   feed: StandardInput
   depth: number
   /** The script files that run one another here, the outermost first. */
@@ -45,7 +45,7 @@ export class CommandWalker {
   }
 
   /** The piece for a whole parsed script. */
-  reading({ script, errors }: ParsedShell, scope: Scope): Piece {
+  reading({ script, errors }: ParsedShell, scope: ShellScope): Piece {
     const piece: Piece = { text: this.#source, risk: 'LOW', at: script.at, reasons: [], pieces: [] }
     this.#script({ script, errors }, { piece, scope, feed: NO_INPUT, depth: 0 })
     return piece

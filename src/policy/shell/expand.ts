@@ -1,10 +1,10 @@
 import { type Arg, HOLE } from './args.ts'
 import { listsFiles, printText } from './printed.ts'
-import { noteListed, type Scope } from './scope.ts'
+import { noteListed, type ShellScope } from './scope.ts'
 import type { ShellNode, Word, WordPart } from './tree.ts'
 
 /** Expands a word to the arguments that the program will get: none, one or several. An unknown part is a hole. */
-export function expandWord(word: Word, scope: Scope): Arg[] {
+export function expandWord(word: Word, scope: ShellScope): Arg[] {
   const [only, second] = word.bits
   // The common case first: plain text needs no expansion.
   if (only?.is === 'text' && second === undefined && !(only.value.startsWith('~') && !only.quoted))
@@ -13,7 +13,7 @@ export function expandWord(word: Word, scope: Scope): Arg[] {
 }
 
 /** A whole list of words. */
-export function expandWords(words: readonly Word[], scope: Scope): Arg[] {
+export function expandWords(words: readonly Word[], scope: ShellScope): Arg[] {
   return words.flatMap(word => expandWord(word, scope))
 }
 
@@ -22,7 +22,7 @@ const MAX_ALTERNATIVES = 64
 
 class Expansion {
   readonly #word: Word
-  readonly #scope: Scope
+  readonly #scope: ShellScope
   /** Every alternative of the braces, each as the list of its fields after splitting. */
   #fields: string[][] = [[]]
   #open = false
@@ -32,7 +32,7 @@ class Expansion {
   /** Whether an unknown part may be anything, and is not one of the project's own files. */
   #vague = false
 
-  constructor(word: Word, scope: Scope) {
+  constructor(word: Word, scope: ShellScope) {
     this.#word = word
     this.#scope = scope
   }
@@ -208,7 +208,7 @@ function expandRange(text: string): string[] | undefined {
 }
 
 /** What `$(echo .env)` prints, if that is obvious; `undefined` otherwise. */
-function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Scope): string | undefined {
+function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: ShellScope): string | undefined {
   const [node, second] = bit.script.body
   if (bit.how !== '$(' || node?.is !== 'command' || second !== undefined) return undefined
   if (node.assigns.length > 0 || node.redirects.length > 0) return undefined
@@ -219,7 +219,7 @@ function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Scop
 }
 
 /** Whether a script is one command, or one pipe, that lists files of the project. */
-function isList(body: readonly ShellNode[], scope: Scope): boolean {
+function isList(body: readonly ShellNode[], scope: ShellScope): boolean {
   const [node, second] = body
   if (node === undefined || second !== undefined) return false
   const parts = node.is === 'pipeline' ? node.parts : [node]
@@ -242,7 +242,7 @@ function literal(word: Word): string | undefined {
 }
 
 /** Sets a variable of the shell to a known value, or to an unknown one. */
-export function bindVariable(name: string, value: Arg | undefined, scope: Scope): undefined {
+export function bindVariable(name: string, value: Arg | undefined, scope: ShellScope): undefined {
   // From here on words are split differently, so no unquoted value is known any more.
   if (name === 'IFS') scope.tainted = true
   if (value === undefined || !value.known || scope.unknown.has(name) || OWN.test(name)) scope.unknown.add(name)
@@ -251,7 +251,7 @@ export function bindVariable(name: string, value: Arg | undefined, scope: Scope)
 }
 
 /** Expands a word to one text without splitting: the right side of `=`, or a here-string. */
-export function expandText(word: Word, scope: Scope): Arg {
+export function expandText(word: Word, scope: ShellScope): Arg {
   const bits = word.bits.map(quote)
   const [head] = bits
   // A leading tilde is expanded; everything else counts as quoted, and an empty text is one argument.

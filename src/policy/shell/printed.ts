@@ -1,5 +1,5 @@
 import type { Arg } from './args.ts'
-import type { Scope } from './scope.ts'
+import type { ShellScope } from './scope.ts'
 
 /** What `echo` or `printf` prints with these words; `undefined` if that differs between shells or is not known. */
 export function printText(name: string, words: readonly string[]): string | undefined {
@@ -46,7 +46,7 @@ const FILTERS = /^(grep|egrep|fgrep|rg|head|tail|sort|uniq|cut)$/
  * read of the project. A list that can hold hidden files must say by a pattern which files it means, unless they are only searched
  * for a text, as `grep -r` does.
  */
-export function listsFiles(pipe: readonly (readonly Arg[])[], scope: Scope, searched = false): boolean {
+export function listsFiles(pipe: readonly (readonly Arg[])[], scope: ShellScope, searched = false): boolean {
   const [first, ...filters] = pipe
   if (first === undefined || !first.every(arg => arg.known)) return false
   return listsNames(first, scope, searched) && filters.every(words => isFilter(words))
@@ -59,7 +59,7 @@ function isFilter(words: readonly Arg[]): boolean {
   return name !== undefined && FILTERS.test(name) && rest.filter(word => !word.startsWith('-')).length <= 1
 }
 
-function listsNames(words: readonly Arg[], scope: Scope, searched: boolean): boolean {
+function listsNames(words: readonly Arg[], scope: ShellScope, searched: boolean): boolean {
   const [name = '', ...rest] = words.map(arg => arg.value)
   if (scope.functions.has(name) || rest.some(word => leadsOut(word, scope))) return false
   switch (name) {
@@ -106,7 +106,7 @@ export function hasPattern(words: readonly string[]): boolean {
 }
 
 /** Whether a word may be a path outside of the folder that the shell is in. */
-export function leadsOut(word: string, { cwd }: Pick<Scope, 'cwd'>): boolean {
+export function leadsOut(word: string, { cwd }: Pick<ShellScope, 'cwd'>): boolean {
   if (cwd === undefined || word.split('/').includes('..')) return true
   return /^[/~]/.test(word) && word !== '/dev/null' && word !== cwd && !word.startsWith(`${cwd}/`)
 }

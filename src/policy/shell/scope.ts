@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Script, ShellNode, Word } from './tree.ts'
 
 /** What is known about variables, functions and the current directory at one point of a script. */
-export interface Scope {
+export interface ShellScope {
   home: string
   /** `undefined` after a `cd` to somewhere unknown. */
   cwd: string | undefined
@@ -24,7 +24,7 @@ export interface Scope {
 }
 
 /** The scope at the start of a command, with variables that it may find set. */
-export function newScope(cwd: string, home: string, variables: Record<string, string> = {}): Scope {
+export function newScope(cwd: string, home: string, variables: Record<string, string> = {}): ShellScope {
   return {
     home,
     cwd,
@@ -40,7 +40,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
 }
 
 /** A scope for a process of its own: it sees everything and changes nothing outside. */
-export function childScope(scope: Scope): Scope {
+export function childScope(scope: ShellScope): ShellScope {
   return {
     ...scope,
     values: new Map(scope.values),
@@ -52,7 +52,7 @@ export function childScope(scope: Scope): Scope {
 }
 
 /** Notes that a variable holds a name of the project's files, if nothing else can set it. */
-export function noteListed(scope: Scope, name: string): undefined {
+export function noteListed(scope: ShellScope, name: string): undefined {
   if (!scope.several.has(name)) scope.listed.add(name)
 }
 
@@ -60,7 +60,7 @@ export function noteListed(scope: Scope, name: string): undefined {
 const MAX_FOLDERS = 16
 
 /** Adds a folder in which the command may run. */
-export function noteFolder(scope: Scope, folder: string): undefined {
+export function noteFolder(scope: ShellScope, folder: string): undefined {
   if (scope.folders.size < MAX_FOLDERS) scope.folders.add(folder)
 }
 
@@ -85,7 +85,7 @@ const SETTERS = new Set([
  * Notes every variable that a script sets more than once, or in a way that we do not follow. This happens before the walk: a value
  * may be trusted only if no other line, in any branch, can have changed it.
  */
-export function noteSetters(script: Script, scope: Scope): undefined {
+export function noteSetters(script: Script, scope: ShellScope): undefined {
   const seen = new Map<string, string>()
   const set = (name: string, how: string) => {
     const before = seen.get(name) ?? (scope.values.has(name) ? 'outer' : undefined)
@@ -142,7 +142,7 @@ export function noteSetters(script: Script, scope: Scope): undefined {
   nodes(script.body)
 }
 
-function noteCommand(words: Word[], set: (name: string, how: string) => void, scope: Scope): undefined {
+function noteCommand(words: Word[], set: (name: string, how: string) => void, scope: ShellScope): undefined {
   const start = words.findIndex(word => !/^(command|builtin)$/.test(textOf(word)))
   const [head, ...rest] = start < 0 ? [] : words.slice(start)
   const name = textOf(head)
@@ -155,7 +155,7 @@ function noteCommand(words: Word[], set: (name: string, how: string) => void, sc
 }
 
 /** `export A=1` sets A to the given value; `read A` and the like set it to anything. */
-function noteNames(words: Word[], set: (name: string, how: string) => void, scope: Scope): undefined {
+function noteNames(words: Word[], set: (name: string, how: string) => void, scope: ShellScope): undefined {
   for (const word of words) {
     const [, name, equals] = /^(?:-[a-zA-Z]*v)?([A-Za-z_]\w*)(=)?/.exec(word.text) ?? []
     if (name === undefined) continue

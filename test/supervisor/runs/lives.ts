@@ -3,6 +3,8 @@ import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
 import { openQuota } from '../../../src/agents/limits/quota.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { openAuthenticator } from '../../../src/daemon/api/authenticate.ts'
+import { ApiKeys } from '../../../src/daemon/api/keys.ts'
 import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { deliverAnswers } from '../../../src/daemon/deliver-answers.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
@@ -99,7 +101,9 @@ export async function openLives(
         mayStart: () => (disk.isFull ? 'the disk is full' : undefined),
       })
       const over = new AbortController()
+      const keys = new ApiKeys({ store: mortal, clock, failed: () => {} })
       const world: DaemonContext = {
+        ...{ keys, authenticator: openAuthenticator({ keys }) },
         accepted: { accept: async () => {} },
         ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mortal },
         ...{

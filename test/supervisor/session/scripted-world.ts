@@ -4,6 +4,8 @@ import { openQuota } from '../../../src/agents/limits/quota.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import type { Clock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
+import { openAuthenticator } from '../../../src/daemon/api/authenticate.ts'
+import { ApiKeys } from '../../../src/daemon/api/keys.ts'
 import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
@@ -115,7 +117,9 @@ export async function scriptedWorld(
     mayStart: () => disk.reason,
     availableMemory: () => memory.available,
   })
+  const keys = new ApiKeys({ store, clock, failed: () => {} })
   const daemon: DaemonContext = {
+    ...{ keys, authenticator: openAuthenticator({ keys }) },
     accepted: { accept: async () => {} },
     ...{ paths, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
     ...{

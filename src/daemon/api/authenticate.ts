@@ -1,0 +1,35 @@
+import { hostname } from 'node:os'
+import type { FastifyRequest } from 'fastify'
+import { AppError } from '../../base/errors.ts'
+import { type Caller, mayUse, type Scope } from '../../domain/access.ts'
+import { readBearer } from '../routes/guard.ts'
+import type { ApiKeys } from './keys.ts'
+
+export interface AuthenticatorDeps {
+  keys: Pick<ApiKeys, 'verify'>
+  /** The name of this machine. */
+  system?: string
+}
+
+export interface Authenticator {
+  /** Who sends this request. Throws if nobody says so, or the caller's key does not count here. */
+  authenticate(request: Pick<FastifyRequest, 'headers'>): Promise<Caller>
+}
+
+/** Finds out who calls by `Authorization: Bearer`, and by nothing else: no cookie, no part of the address. */
+export function openAuthenticator({ keys, system = hostname() }: AuthenticatorDeps): Authenticator {
+  return {
+    async authenticate(request) {
+      const given = readBearer(request)
+      if (given === undefined || given === '') throw new AppError('key_missing', {})
+      const { name, scope, project, system: only } = await keys.verify(given)
+      if (only !== null && only !== system) throw new AppError('key_elsewhere', { name, system: only, here: system })
+      return { name, via: 'key', scope, project, system: only }
+    },
+  }
+}
+
+/** Throws if the caller may not do what needs this scope. */
+export function requireScope(caller: Caller, needed: Scope): void {
+  if (!mayUse(caller, needed)) throw new AppError('scope_needed', { needed, name: caller.name, scope: caller.scope })
+}
