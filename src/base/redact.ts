@@ -81,7 +81,7 @@ function removeValues(value: unknown, hidden: string[]): unknown {
 }
 
 /** Shorter values ("1", "true") are not secrets, and hiding them would blacken half of the log. */
-const MIN_HIDDEN = 8
+export const MIN_HIDDEN = 8
 
 /** Logged objects are shallow; deeper values were not meant for a log. */
 const MAX_DEPTH = 6

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { EmbeddingModel } from 'ai'
 import { messageOf } from '../base/errors.ts'
 import { redactText } from '../base/redact.ts'
-import { readSecret } from '../domain/config/layers.ts'
+import { readSecret } from '../domain/config/secret-references.ts'
 import type { Config } from '../domain/config/settings.ts'
 import type { Embedder } from '../domain/embedder.ts'
 

@@ -3,7 +3,7 @@ import { messageOf, unreachable } from '../base/errors.ts'
 import { redactText } from '../base/redact.ts'
 import { agentEnvironment } from '../domain/agent-env.ts'
 import type { Brain } from '../domain/brain.ts'
-import { readSecret } from '../domain/config/layers.ts'
+import { explainUnread, readSecret } from '../domain/config/secret-references.ts'
 import type { Config } from '../domain/config/settings.ts'
 import type { ModelKind } from '../domain/option-values.ts'
 import { noOpinion } from './chain.ts'
@@ -91,7 +91,9 @@ export function readModelSetup(kind: ModelKind, { brain, agents }: Config, env: 
       const { api_key, model, base_url } = brain.gemini
       const key = readSecret(api_key, env)
       if (key !== undefined) return { kind, model, key, baseUrl: base_url }
-      return { problem: api_key ? explainUnsetVariable(api_key) : `has no key. Give it one with: ${wizard}` }
+      return {
+        problem: api_key ? `takes its key from ${explainUnread(api_key)}` : `has no key. Give it one with: ${wizard}`,
+      }
     }
     case 'ollama': {
       const { model, host } = brain.ollama
@@ -110,15 +112,10 @@ export function readModelSetup(kind: ModelKind, { brain, agents }: Config, env: 
       if (!base_url) return { problem: `has no address. Give it one with: ${wizard}` }
       if (!model) return { problem: `has no model. Choose one with: ${wizard}` }
       const key = readSecret(api_key, env)
-      if (api_key && key === undefined) return { problem: explainUnsetVariable(api_key) }
+      if (api_key && key === undefined) return { problem: `takes its key from ${explainUnread(api_key)}` }
       return { kind, model, key, baseUrl: base_url, jsonSchema: json_schema }
     }
   }
-}
-
-function explainUnsetVariable(setting: string): string {
-  const name = setting.slice('env:'.length)
-  return `takes its key from ${name}, which is not set here. Set it, then: pcc daemon restart`
 }
 
 /** A server that can list its models, before one is chosen. */

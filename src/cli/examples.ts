@@ -43,6 +43,11 @@ export const EXAMPLES: Record<string, readonly string[]> = {
   'memory rebuild': ['pcc memory rebuild', 'pcc memory rebuild --dry-run'],
   'memory policy': ['pcc memory policy', 'pcc memory policy --json'],
   'memory report': ['pcc memory report', 'pcc memory report --json'],
+  secrets: ['pcc secrets set gemini', 'pcc secrets list --check'],
+  'secrets set': ['pcc secrets set gemini', 'pcc secrets set slack < webhook.txt'],
+  'secrets list': ['pcc secrets list', 'pcc secrets list --check --json'],
+  'secrets remove': ['pcc secrets remove slack', 'pcc secrets remove slack --yes'],
+  'secrets unlock': ['pcc secrets unlock', 'pcc secrets unlock < passphrase.txt'],
   run: ['pcc run .', 'pcc run . --dry-run', 'pcc run login --parallel 3 --at "tomorrow 02:00"'],
   task: ['pcc task add "Validate ISBN numbers"', 'pcc task list', 'pcc task import plan.md'],
   'task add': [

@@ -321,6 +321,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/accept.ts')).addAcceptCommand(program),
   },
   {
+    name: 'secrets',
+    noun: 'config',
+    summary: 'Keep keys and tokens encrypted, and name them in settings',
+    add: async program => (await import('./commands/secrets.ts')).addSecretsCommand(program),
+  },
+  {
     name: 'notify',
     noun: 'config',
     summary: 'Send a test notification',

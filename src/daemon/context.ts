@@ -5,6 +5,7 @@ import type { QuotaBook } from '../agents/limits/quota.ts'
 import type { AppPaths } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Secrets } from '../base/secrets/secrets.ts'
 import type { Health } from '../domain/api.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import type { Needs } from '../domain/needs.ts'
@@ -52,6 +53,7 @@ export interface DaemonContext {
   policy: Pick<LazyPolicy, 'classify' | 'loadRules'>
   /** The language models of settings. */
   brainsFor: LazyBrains['get']
+  secrets: Secrets
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */
   stopping: AbortSignal

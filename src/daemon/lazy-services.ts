@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Assessment } from '../domain/assessment.ts'
 import type { Brain } from '../domain/brain.ts'
+import { fillSecrets, namedSecrets, type SecretReader } from '../domain/config/secret-references.ts'
 import type { Config } from '../domain/config/settings.ts'
 import type { Classifier, ClassifyRequest } from '../policy/classify/classify.ts'
 import type { LoadedRules, LoadRulesOptions, RulesLoader } from '../policy/verdict/load-rules.ts'
@@ -46,20 +47,38 @@ export interface LazyBrains {
 
 /**
  * Sessions with the same settings share their models, so that all of them notice when a model fails: the circuit breaker counts
- * per model, not per session.
+ * per model, not per session. A model whose key is a stored secret is looked up for every question, so that a session that runs
+ * for days uses the key that is stored now.
  */
-export function openLazyBrains(): LazyBrains {
+export function openLazyBrains(secrets: SecretReader): LazyBrains {
   const open = new Map<string, Promise<Brain[]>>()
+  const openFilled = async (config: Config, env: Record<string, string | undefined>) => {
+    const filled = await fillSecrets(config, secrets)
+    const key = hashSettings(filled, env)
+    const brains = open.get(key) ?? import('../brain/open.ts').then(({ openBrains }) => openBrains(filled, env))
+    open.delete(key)
+    open.set(key, brains)
+    for (const oldest of [...open.keys()].slice(0, -MOST_OPEN)) open.delete(oldest)
+    return brains
+  }
   return {
     async get(config, env) {
       if (config.brain.type === 'none' && config.brain.fallbacks.length === 0) return []
-      const key = hashSettings(config, env)
-      const brains = open.get(key) ?? import('../brain/open.ts').then(({ openBrains }) => openBrains(config, env))
-      open.delete(key)
-      open.set(key, brains)
-      for (const oldest of [...open.keys()].slice(0, -MOST_OPEN)) open.delete(oldest)
-      return brains
+      const brains = await openFilled(config, env)
+      if (namedSecrets({ brain: config.brain }).size === 0) return brains
+      return brains.map((brain, index) => withCurrentKey(brain, async () => (await openFilled(config, env))[index]))
     },
+  }
+}
+
+/** The same settings give the same number of brains in the same order. */
+function withCurrentKey(first: Brain, current: () => Promise<Brain | undefined>): Brain {
+  const now = async () => (await current()) ?? first
+  return {
+    name: first.name,
+    answerQuestion: async (...call) => (await now()).answerQuestion(...call),
+    evaluatePermission: async (...call) => (await now()).evaluatePermission(...call),
+    summarize: async (...call) => (await now()).summarize(...call),
   }
 }
 

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
+import { isDeepStrictEqual } from 'node:util'
 import { ownZone } from '../base/clock.ts'
 import { Alarm } from '../base/keyed-worker.ts'
 import { loadConfig } from '../domain/config/load.ts'
+import { fillSecrets, namedSecrets } from '../domain/config/secret-references.ts'
 import type { Report } from '../domain/report.ts'
 import { readChannelSetup } from '../human/notify/channel-setup.ts'
 import type { NotifySettings } from '../human/notify/notice.ts'
@@ -20,43 +23,92 @@ interface NotificationOptions {
 /** How long settings are reused: changes are seen soon, and a thousand questions at once do not read them a thousand times. */
 const FRESH_MS = 2_000
 
-/** Sends notifications until the daemon stops. If no channel is set up, no code is loaded for it. Never throws. */
-export async function runNotifications(
+/** How often channels with stored secrets are compared with what is stored now. A change by `pcc secrets` is seen at once. */
+const COMPARE_MS = 30_000
+
+/**
+ * Sends notifications until the daemon stops. If no channel is set up, no code is loaded for it. Channels whose tokens are stored
+ * secrets are opened again when one of these changes, or can be read at last. Never throws.
+ */
+export async function runNotifications(daemon: DaemonContext, options: NotificationOptions): Promise<void> {
+  const { log, stopping } = daemon
+  const hasSecrets = namedSecrets({ notifications: options.settings }).size > 0
+  while (!stopping.aborted) {
+    const changed = new AbortController()
+    try {
+      const settings = await fillNotifications(options.settings, daemon)
+      using _watching = hasSecrets ? watchSecrets(settings, () => changed.abort(), { daemon, options }) : undefined
+      const signal = AbortSignal.any([stopping, changed.signal])
+      await notifyUntil(signal, daemon, { ...options, settings })
+      if (hasSecrets && !signal.aborted) await once(signal, 'abort')
+    } catch (error) {
+      if (!stopping.aborted) log.error({ error }, 'notifications could not be started: nobody is notified')
+    }
+    if (!changed.signal.aborted) return
+    log.info({}, 'the secrets of notifications have changed')
+  }
+}
+
+async function fillNotifications(
+  notifications: NotifySettings,
+  { secrets }: Pick<DaemonContext, 'secrets'>,
+): Promise<NotifySettings> {
+  return (await fillSecrets({ notifications }, secrets)).notifications
+}
+
+/** Calls `changed` when the secrets of the channels are no longer those of `before`. */
+function watchSecrets(
+  before: NotifySettings,
+  changed: () => void,
+  { daemon, options }: { daemon: DaemonContext; options: NotificationOptions },
+): Disposable {
+  const compare = async () => {
+    const now = await fillNotifications(options.settings, daemon)
+    if (!isDeepStrictEqual(now, before)) changed()
+  }
+  const timer = setInterval(() => void compare(), COMPARE_MS).unref()
+  const listening = daemon.secrets.onChange(() => void compare())
+  return {
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      listening[Symbol.dispose]()
+    },
+  }
+}
+
+async function notifyUntil(
+  signal: AbortSignal,
   daemon: DaemonContext,
   { env, since, settings }: NotificationOptions,
 ): Promise<void> {
-  const { store, log, stopping, terminals } = daemon
-  try {
-    const { channels, problems } = readChannelSetup(settings, env)
-    if (!settings.enabled || channels.length + problems.length === 0) return
-    const { startNotifier } = await import('../human/notify/notifier.ts')
-    await startNotifier({
-      store,
-      settings: openSettingsReader(daemon, env),
-      env,
-      since,
-      log,
-      signal: stopping,
-      needs: () => readNeeds(daemon),
-      answer: async (number, answer) => {
-        await answerEscalation(number, { ...answer, env: undefined }, daemon)
-        log.info({ number, verdict: answer.verdict, by: answer.by }, 'decision answered')
-      },
-      ring: async text => {
-        const calls = terminals.attached().map(subject => {
-          return { actor: 'daemon', subject, kind: 'person.called' as const, body: { text } }
-        })
-        await store.append(calls)
-      },
-    })
-  } catch (error) {
-    if (!stopping.aborted) log.error({ error }, 'notifications could not be started: nobody is notified')
-  }
+  const { store, log, terminals } = daemon
+  const { channels, problems } = readChannelSetup(settings, env)
+  if (!settings.enabled || channels.length + problems.length === 0) return
+  const { startNotifier } = await import('../human/notify/notifier.ts')
+  await startNotifier({
+    store,
+    settings: openSettingsReader(daemon, env),
+    env,
+    since,
+    log,
+    signal,
+    needs: () => readNeeds(daemon),
+    answer: async (number, answer) => {
+      await answerEscalation(number, { ...answer, env: undefined }, daemon)
+      log.info({ number, verdict: answer.verdict, by: answer.by }, 'decision answered')
+    },
+    ring: async text => {
+      const calls = terminals.attached().map(subject => {
+        return { actor: 'daemon', subject, kind: 'person.called' as const, body: { text } }
+      })
+      await store.append(calls)
+    },
+  })
 }
 
 /** Reads the settings, at most `FRESH_MS` old. If a file is broken, the settings that were read last stay in force. */
 function openSettingsReader(
-  { paths, log }: DaemonContext,
+  { paths, log, secrets }: DaemonContext,
   env: NotificationOptions['env'],
 ): (project?: string) => Promise<NotifySettings> {
   const cache = new Map<string, { at: number; settings: NotifySettings }>()
@@ -67,8 +119,9 @@ function openSettingsReader(
       const trusted = project === '' ? undefined : trustedFile(await trustStatus(paths, project))
       const ofProject = project === '' ? {} : { project, trusted }
       const { config } = await loadConfig({ paths, env, ...ofProject })
-      cache.set(project, { at: Date.now(), settings: config.notifications })
-      return config.notifications
+      const settings = await fillNotifications(config.notifications, { secrets })
+      cache.set(project, { at: Date.now(), settings })
+      return settings
     } catch (error) {
       const last = cached ?? cache.get('')
       if (!last) throw error

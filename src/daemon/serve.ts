@@ -13,6 +13,7 @@ import { openForkServer } from '../base/process/fork-server.ts'
 import { setShortRunner } from '../base/process/run-short.ts'
 import { programVersion } from '../base/program.ts'
 import { loadConfig } from '../domain/config/load.ts'
+import { openSecrets } from '../domain/config/open-secrets.ts'
 import { Answerer } from '../domain/escalation.ts'
 import { AttachedTerminals } from '../human/terminals.ts'
 import { noteFolder } from '../memory/outbox.ts'
@@ -80,6 +81,12 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   late.log = log
   log.hide([token])
   for (const warning of [...warnings, ...accepted.contents.notes()]) log.warn({}, warning)
+  const secrets = openSecrets({
+    paths,
+    env,
+    seen: value => void log.hide([value]),
+    failed: (name, problem) => log.warn({ name, problem }, 'a secret cannot be read'),
+  })
   using systemd = openSystemd(env, log)
   await using watchdog = openLazyWatchdog({
     limitMs: config.daemon.watchdog_seconds * 1000,
@@ -95,9 +102,11 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   const tmux = { run: paths.run, socket: paths.socket, env }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
-  using code = startCodeSearch(paths, { embeddingFor: project => readEmbedding(project, { paths, env, policy }) })
+  using code = startCodeSearch(paths, {
+    embeddingFor: project => readEmbedding(project, { paths, env, policy, secrets }),
+  })
   await using memory = openSupervisorMemory({ paths, env, store, log })
-  const brains = openLazyBrains()
+  const brains = openLazyBrains(secrets)
   const terminals = new AttachedTerminals()
   const gates = openAccountGates({ store, clock: systemClock })
   const quota = openQuota({
@@ -114,6 +123,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     env,
     driverFor: drivers.get,
     brainsFor: brains.get,
+    secrets,
     bootId,
     log,
     quota,
@@ -160,6 +170,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     disk,
     policy,
     brainsFor: brains.get,
+    secrets,
     watchdogSeconds: config.daemon.watchdog_seconds,
     stopping: stopping.signal,
     settled: settled.signal,

@@ -37,6 +37,10 @@ const NEVER = [
   'BASH_ENV',
   'ENV',
   'BASH_FUNC_*',
+  // Of the service that runs the daemon: where its credentials are, and how to speak for it.
+  'CREDENTIALS_DIRECTORY',
+  'NOTIFY_SOCKET',
+  'WATCHDOG_*',
   'CLAUDECODE',
   'CLAUDE_CODE_ENTRYPOINT*',
   'CLAUDE_CODE_SSE_PORT',

@@ -203,6 +203,19 @@ export interface RefusedSpeaker {
 /** POST /daemon/stop. `go_on`: the sessions are only interrupted, and resume with the next daemon. */
 export const StopDaemon = z.strictObject({ go_on: z.boolean().default(false) })
 
+/** POST /secrets/unlock. */
+export const UnlockSecrets = z.strictObject({ passphrase: z.string().min(1).max(10_000) })
+
+/** POST /secrets/check: whether the daemon can read these secrets. */
+export const CheckSecrets = z.strictObject({ names: z.array(z.string().min(1).max(100)).max(1000) })
+
+/** What the daemon says of one secret; never its value. */
+export interface CheckedSecret {
+  name: string
+  in: 'file' | 'keyring' | 'command' | null
+  problem: string | null
+}
+
 /** GET /health with the token. Without it only `status`. */
 export interface Health {
   status: 'ok' | 'stopping'

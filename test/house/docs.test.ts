@@ -147,6 +147,7 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
         'quota',
         'answers',
         'notify',
+        'secrets',
         'memory',
         'task',
         'notes',

@@ -70,7 +70,7 @@ test('every command has two or three examples, and each of them can be parsed', 
   for (const [path, examples] of Object.entries(EXAMPLES)) {
     assert.ok(examples.length === 2 || examples.length === 3, path)
     for (const example of examples) {
-      const [first, ...words] = splitWords(example.replace(/ (\||>>?) .*/, ''))
+      const [first, ...words] = splitWords(example.replace(/ (\||>>?|<) .*/, ''))
       assert.equal(first, 'pcc', example)
       assert.match(example, new RegExp(`^pcc (--[a-z-]+ \\S+ )*${path}\\b`), example)
       await assert.doesNotReject(program.parseAsync(words, { from: 'user' }), example)

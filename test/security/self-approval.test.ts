@@ -80,6 +80,14 @@ test('no process that an agent started speaks for a person, whatever it drops of
     assert.match(await speak(t, daemon, ORPHANED, 'marker'), /^403 .*speaker_refused/, 'the lowered limit is left')
 })
 
+test('no process that an agent started unlocks, checks or changes secrets', async t => {
+  const daemon = await startDaemon(t)
+  for (const route of ['/secrets/forget', '/secrets/unlock', '/secrets/check']) {
+    const script = APPROVE.replace('/escalations/1/answer', route)
+    assert.match(await speak(t, daemon, PLAIN, 'auto', script), /^403 .*speaker_refused/, route)
+  }
+})
+
 test('what the daemon starts for itself speaks for nobody, whatever it drops', async t => {
   const daemon = await startDaemon(t)
   using forks = openForkServer()

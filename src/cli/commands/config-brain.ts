@@ -221,7 +221,7 @@ async function chooseKey(choice: BrainChoice, current: string | undefined): Prom
   const variable = KEY_VARIABLES[kind].find(name => env[name])
   const byDefault =
     current !== undefined ? 'as it is' : isOptional ? 'none' : variable ? `the one in ${variable}` : undefined
-  const typed = await person.secret(`API key, or env:NAME${byDefault ? ` (Enter: ${byDefault})` : ''}`)
+  const typed = await person.secret(`API key, secret:NAME or env:NAME${byDefault ? ` (Enter: ${byDefault})` : ''}`)
   if (typed !== '') return typed
   if (current === undefined && !isOptional && variable) return `env:${variable}`
   if (current === undefined && !isOptional)

@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { formatToml } from '../../base/toml-edit.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
+import { isReference } from '../../domain/config/secret-references.ts'
 import { isInForce, SETTING_KEYS, type SettingKey, settingOf } from '../../domain/config/settings.ts'
 import type { CommandContext } from '../context.ts'
 import type { Tone } from '../render/text.ts'
@@ -62,7 +63,7 @@ function settingRow(loaded: LoadedConfig, key: SettingKey, reveal: boolean): Set
 
 /** A value as it may be shown: a secret is masked, unless it only names a variable. */
 export function maskSecret(key: SettingKey, value: unknown, reveal: boolean): unknown {
-  if (!settingOf(key).secret || reveal || typeof value !== 'string' || value.startsWith('env:')) return value
+  if (!settingOf(key).secret || reveal || typeof value !== 'string' || isReference(value)) return value
   return '********'
 }
 

@@ -4,6 +4,7 @@ import { type AppPaths, appPathsFor } from '../../base/app-paths.ts'
 import { findProjectFile, variableIn } from '../../domain/config/layers.ts'
 import { loadConfig, refuseWrongHome } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
+import { fillSecrets } from '../../domain/config/secret-references.ts'
 import { isInForce, isSettingKey } from '../../domain/config/settings.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
 import { type CommandContext, commandContext } from '../context.ts'
@@ -171,6 +172,8 @@ async function chooseBrain(
   { paths, json, note }: Pick<Output, 'paths' | 'json' | 'note'>,
 ) {
   const [{ setUpBrain }, { openPrompter }] = await Promise.all([import('./config-brain.ts'), import('../input.ts')])
+  const { openSecrets } = await import('../../domain/config/open-secrets.ts')
+  const secrets = openSecrets({ paths, env: process.env })
   const atTerminal = !json && process.stdin.isTTY === true && process.stderr.isTTY === true
   const leave = new AbortController()
   const interrupt = () => leave.abort()
@@ -179,7 +182,10 @@ async function chooseBrain(
     return await setUpBrain({
       kind,
       options,
-      load: settings => loadConfig({ paths, env: process.env, flags: settings }),
+      load: async settings => {
+        const { config, values } = await loadConfig({ paths, env: process.env, flags: settings })
+        return { config: await fillSecrets(config, secrets), values }
+      },
       person: atTerminal ? await openPrompter(`Setting up ${kind}`) : undefined,
       env: process.env,
       note,

@@ -12,6 +12,8 @@ import { describeProgram, findBubblewrap } from '../../base/sandbox/bubblewrap.t
 import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
+import { openSecrets } from '../../domain/config/open-secrets.ts'
+import { fillSecrets, isReference } from '../../domain/config/secret-references.ts'
 import { type Config, defaultValues, SETTING_KEYS, settingOf } from '../../domain/config/settings.ts'
 import { readChannelSetup } from '../../human/notify/channel-setup.ts'
 import type { RebuildResult } from '../../store/rebuild.ts'
@@ -215,7 +217,12 @@ function firstLineOf(error: unknown): string {
 export const checkSettings: DoctorCheck = async context => {
   // They wait for programs, and the others are done meanwhile.
   const probed = Promise.all([describeIsolation(context), checkSandbox(context)])
-  return [...checkConfig(context), ...(await checkAccepted(context)), ...checkNotifications(context), ...(await probed)]
+  return [
+    ...checkConfig(context),
+    ...(await checkAccepted(context)),
+    ...(await checkNotifications(context)),
+    ...(await probed),
+  ]
 }
 
 function checkConfig({ paths, loaded }: DoctorContext): DoctorFinding[] {
@@ -224,7 +231,7 @@ function checkConfig({ paths, loaded }: DoctorContext): DoctorFinding[] {
   const mode = statSync(paths.configFile, { throwIfNoEntry: false })?.mode
   if (mode === undefined) return [ok('config', 'no config file; the defaults apply')]
   const secrets = SETTING_KEYS.filter(key => settingOf(key).secret && values[key] !== undefined)
-  const inPlainText = secrets.filter(key => !String(values[key]).startsWith('env:'))
+  const inPlainText = secrets.filter(key => !isReference(values[key]))
   if (inPlainText.length > 0 && (mode & 0o077) !== 0) {
     const says = `${paths.configFile} holds ${inPlainText.join(', ')} and others can read it`
     return [warning('config', says, `Close it: chmod 600 ${paths.configFile}`)]
@@ -242,9 +249,10 @@ async function checkAccepted({ paths }: DoctorContext): Promise<DoctorFinding[]>
   })
 }
 
-function checkNotifications({ config, env }: DoctorContext): DoctorFinding[] {
+async function checkNotifications({ paths, config, env }: DoctorContext): Promise<DoctorFinding[]> {
   if (!config) return []
-  const { channels, problems } = readChannelSetup(config.notifications, env)
+  const { notifications } = await fillSecrets(config, openSecrets({ paths, env }))
+  const { channels, problems } = readChannelSetup(notifications, env)
   const broken = problems.map(({ channel, problem: what }) =>
     warning('notifications', `${channel}: ${what}`, 'Set it with: pcc config set, then try: pcc notify test'),
   )

@@ -30,7 +30,11 @@ interface ChannelTest {
 async function sendTest(only: string | undefined, context: CommandContext): Promise<void> {
   const { env, paths, json, out } = context
   const { config } = await loadConfig({ paths, env })
-  const settings = config.notifications
+  const [{ openSecrets }, { fillSecrets }] = await Promise.all([
+    import('../../domain/config/open-secrets.ts'),
+    import('../../domain/config/secret-references.ts'),
+  ])
+  const { notifications: settings } = await fillSecrets(config, openSecrets({ paths, env }))
   const { readChannelSetup } = await import('../../human/notify/channel-setup.ts')
   const { channels, problems } = readChannelSetup(settings, env)
   const working = channels.filter(name => only === undefined || name === only)

@@ -17,6 +17,7 @@ import { featureRoutes } from './features.ts'
 import { HOOK_ROUTE, hasToken, installGuard } from './guard.ts'
 import { hookLogRoutes, hookRoutes } from './hooks.ts'
 import { journalRoutes, runRoutes } from './runs.ts'
+import { secretRoutes } from './secrets.ts'
 import { checkpointRoutes, sessionControlRoutes } from './session-control.ts'
 import { sessionRoutes } from './sessions.ts'
 import { graphRoutes, queueRoutes } from './task-graph.ts'
@@ -49,6 +50,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   accessRoutes(app, daemon)
   daemonRoutes(app, daemon)
   acceptedFileRoutes(app, daemon)
+  secretRoutes(app, daemon)
   sessionRoutes(app, daemon)
   sessionControlRoutes(app, daemon)
   answerRoutes(app, daemon, speakers)

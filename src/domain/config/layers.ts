@@ -6,6 +6,7 @@ import { readRegularFile } from '../../base/files.ts'
 import { isThere } from '../../base/is-there.ts'
 import { parseToml, type TomlTable, tomlLines } from '../../base/toml.ts'
 import { absolutePath, checkText, checkValue, nearestKey, suggestionFor } from './parse-setting.ts'
+import { readSecret } from './secret-references.ts'
 import { isSettingKey, RETIRED_KEYS, SETTING_KEYS, type SettingKey, settingOf, type Values } from './settings.ts'
 
 /** The version of the file format, written as `version = 1`; it is optional. */
@@ -207,12 +208,6 @@ export function secretSettings(values: Values, env: Record<string, string | unde
     const value = values[key]
     return typeof value === 'string' ? (readSecret(value, env) ?? []) : []
   })
-}
-
-/** The secret that a setting holds: `env:NAME` means the value of that variable; anything else is the secret itself. */
-export function readSecret(setting: string | undefined, env: Record<string, string | undefined>): string | undefined {
-  if (!setting?.startsWith('env:')) return setting
-  return env[setting.slice('env:'.length)] || undefined
 }
 
 /** The variables that `namedKeys` put into an environment. */

@@ -5,6 +5,7 @@ import { EXECUTION_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections
 import { HOOKS_SETTINGS } from './sections/hooks.ts'
 import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
 import { KNOWLEDGE_SETTINGS } from './sections/knowledge.ts'
+import { SECRETS_SETTINGS } from './sections/secrets.ts'
 import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
 import { count, oneOf, path, type Setting } from './setting.ts'
@@ -61,6 +62,7 @@ const SETTINGS = {
   ...GATE_SETTINGS,
   ...MERGE_SETTINGS,
   ...HOOKS_SETTINGS,
+  ...SECRETS_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

@@ -1,3 +1,4 @@
+import { explainUnread, readSecret, secretName } from '../../domain/config/secret-references.ts'
 import { findDesktop } from './desktop.ts'
 import type { ChannelName, NotifySettings } from './notice.ts'
 
@@ -36,29 +37,24 @@ export function readChannelSetup(settings: NotifySettings, env: Env, platform?: 
       findMissing({ 'telegram.bot_token': telegram.bot_token, 'telegram.chat_id': telegram.chat_id }, env),
     )
   }
-  const secrets = [ntfy.topic, ntfy.token, slack.webhook, telegram.bot_token].map(setting =>
-    resolveSecret(setting, env),
-  )
+  const secrets = [ntfy.topic, ntfy.token, slack.webhook, telegram.bot_token].map(setting => readSecret(setting, env))
   return { channels, problems, secrets: secrets.filter(secret => secret !== undefined) }
-}
-
-/** `env:NAME` stands for the value of that variable; anything else is the value itself. */
-export function resolveSecret(setting: string | undefined, env: Env): string | undefined {
-  return setting?.startsWith('env:') ? env[setting.slice('env:'.length)] || undefined : setting
 }
 
 function findMissing(wanted: Record<string, string | undefined>, env: Env): string | undefined {
   for (const [key, setting] of Object.entries(wanted)) {
     if (setting === undefined) return `notifications.${key} is not set`
-    if (resolveSecret(setting, env) === undefined) {
-      return `notifications.${key} says ${setting}, and that variable is not set where the daemon was started`
+    if (readSecret(setting, env) === undefined) {
+      return secretName(setting) === undefined
+        ? `notifications.${key} says ${setting}, and that variable is not set where the daemon was started`
+        : `notifications.${key} takes ${explainUnread(setting)}`
     }
   }
   return undefined
 }
 
 function findWebhookProblem(webhook: string, env: Env): string | undefined {
-  const url = resolveSecret(webhook, env) ?? ''
+  const url = readSecret(webhook, env) ?? ''
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
     ? undefined
     : 'notifications.slack.webhook is no http address'

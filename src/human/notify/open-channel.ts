@@ -1,5 +1,5 @@
 import { unreachable } from '../../base/errors.ts'
-import { resolveSecret } from './channel-setup.ts'
+import { readSecret } from '../../domain/config/secret-references.ts'
 import type { Channel, ChannelName, NotifySettings } from './notice.ts'
 
 export interface OpenChannel {
@@ -23,10 +23,10 @@ export async function openChannel(name: ChannelName, { settings, env, ring }: Op
     case 'ntfy': {
       const { server, topic, token } = settings.ntfy
       const { ntfyChannel } = await import('./channels.ts')
-      return ntfyChannel({ server, topic: resolveSecret(topic, env) ?? '', token: resolveSecret(token, env) })
+      return ntfyChannel({ server, topic: readSecret(topic, env) ?? '', token: readSecret(token, env) })
     }
     case 'slack':
-      return (await import('./channels.ts')).slackChannel(resolveSecret(settings.slack.webhook, env) ?? '')
+      return (await import('./channels.ts')).slackChannel(readSecret(settings.slack.webhook, env) ?? '')
     case 'telegram': {
       const { telegramBot, telegramChannel } = await import('./telegram.ts')
       return telegramChannel(telegramBot(settings.telegram, env))

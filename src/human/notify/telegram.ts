@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import { readSecret } from '../../domain/config/secret-references.ts'
 import type { Store } from '../../store/store.ts'
 import { isShownWhole, markDecision, openCommand } from './build-notices.ts'
-import { resolveSecret } from './channel-setup.ts'
 import { describeError, hideSecrets, postJson } from './channels.ts'
 import {
   type AnswerDecision,
@@ -64,11 +64,11 @@ export function telegramBot(
   { bot_token, chat_id, base_url }: NotifySettings['telegram'],
   env: Record<string, string | undefined>,
 ): TelegramBot {
-  const token = resolveSecret(bot_token, env) ?? ''
+  const token = readSecret(bot_token, env) ?? ''
   const url = (method: string) => `${base_url.replace(/\/+$/, '')}/bot${token}/${method}`
   const secrets = [token]
   return {
-    chat: resolveSecret(chat_id, env) ?? '',
+    chat: readSecret(chat_id, env) ?? '',
     id: token.split(':')[0] ?? '',
     call: (method, body, signal) => postJson({ url: url(method), body, signal, secrets }),
     async updates(offset, signal) {

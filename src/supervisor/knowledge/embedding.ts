@@ -3,6 +3,7 @@ import type { AppPaths } from '../../base/app-paths.ts'
 import { messageOf } from '../../base/errors.ts'
 import { readProviders } from '../../brain/embedder.ts'
 import { loadConfig } from '../../domain/config/load.ts'
+import { fillSecrets, type SecretReader } from '../../domain/config/secret-references.ts'
 import { findRule, type PolicyRule } from '../../policy/verdict/rules.ts'
 import type { Policy, SessionPolicy } from '../session/context.ts'
 import type { EmbeddingSetup } from './code-search.ts'
@@ -13,13 +14,18 @@ import type { EmbeddingSetup } from './code-search.ts'
  */
 export async function readEmbedding(
   project: string,
-  { paths, env, policy }: { paths: AppPaths; env: Record<string, string | undefined>; policy: Policy },
+  {
+    paths,
+    env,
+    policy,
+    secrets,
+  }: { paths: AppPaths; env: Record<string, string | undefined>; policy: Policy; secrets: SecretReader },
 ): Promise<EmbeddingSetup> {
   const home = env['HOME'] ?? paths.home
   try {
     const { config } = await loadConfig({ paths, env, project })
     const { rules } = await policy.loadRules({ paths, project })
-    return { ...readProviders(config, env), rules, home }
+    return { ...readProviders(await fillSecrets(config, secrets), env), rules, home }
   } catch (error) {
     return { problem: messageOf(error), rules: [], home }
   }

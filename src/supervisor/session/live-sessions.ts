@@ -161,9 +161,10 @@ function mayComeBack({ row }: LiveSession): boolean {
 }
 
 function keepEnvironment(live: LiveSession, kept: KeptEnvironments, ready: PreparedSession): void {
-  const { brainKeys, otherAgentsEnv, keepEnvironment: onDisk } = ready
+  const { brainKeys, otherAgentsEnv, secretVariables, keepEnvironment: onDisk } = ready
+  const own = Object.entries(live.settings.open.env).filter(([name]) => !secretVariables.includes(name))
   try {
-    kept.keep(live.id, { ...otherAgentsEnv, ...live.settings.open.env, ...brainKeys }, { onDisk })
+    kept.keep(live.id, { ...otherAgentsEnv, ...Object.fromEntries(own), ...brainKeys }, { onDisk })
   } catch (error) {
     live.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }

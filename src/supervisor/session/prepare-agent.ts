@@ -8,6 +8,7 @@ import { agentEnvironment } from '../../domain/agent-env.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { Vendor } from '../../domain/agents/definition.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
+import type { SecretSource } from '../../domain/config/secret-references.ts'
 import { vendorIn, vendorOf } from '../../domain/vendors.ts'
 import type { TrustStatus } from '../../policy/trust/trust.ts'
 import type { LoadedRules } from '../../policy/verdict/load-rules.ts'
@@ -46,6 +47,28 @@ function credentialOf({ credentials, login }: Vendor, env: Record<string, string
     if (env[name]) return env[name]
   }
   return `login in ${env[login.variable] ?? join(env['HOME'] ?? '', login.folder)}`
+}
+
+/**
+ * The variables that the settings give this agent from stored secrets. An agent without the key that it was meant to have is not
+ * started: it would fail, or use another account.
+ */
+export async function secretEnvironment(
+  { name }: Pick<AgentChoice, 'name'>,
+  { agents }: Pick<LoadedConfig['config'], 'agents'>,
+  secrets: SecretSource,
+): Promise<Record<string, string>> {
+  const env: Record<string, string> = {}
+  for (const given of agents.secret_env) {
+    const [, agent, variable = '', secret = ''] = /^([^:]+):([^=]+)=(.+)$/.exec(given) ?? []
+    if (agent !== name) continue
+    const found = await secrets.lookUp(secret)
+    if ('problem' in found)
+      throw new AppError('secret_for_agent', { agent: name, variable, name: secret, problem: found.problem })
+    env[variable] = found.value
+  }
+  // Without the variables that no agent ever gets, such as LD_PRELOAD.
+  return agentEnvironment(env, ['*'])
 }
 
 interface ChosenAgent {

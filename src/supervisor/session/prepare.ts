@@ -15,6 +15,7 @@ import type { Brain } from '../../domain/brain.ts'
 import type { Budgets } from '../../domain/budget.ts'
 import { brainKeysIn, secretSettings, settingsToKeep } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
+import { fillSecrets, type SecretSource } from '../../domain/config/secret-references.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { FeaturePosition, WorkPhase } from '../../domain/feature.ts'
 import { BRAIN_KINDS } from '../../domain/option-values.ts'
@@ -28,7 +29,14 @@ import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn 
 import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { LiveSettings, Policy, SessionBrain, SessionPolicy } from './context.ts'
-import { accountOf, brainEnvironment, checkProgram, formerAccounts, startNotes } from './prepare-agent.ts'
+import {
+  accountOf,
+  brainEnvironment,
+  checkProgram,
+  formerAccounts,
+  secretEnvironment,
+  startNotes,
+} from './prepare-agent.ts'
 import {
   agentFor,
   budgetsIn,
@@ -48,6 +56,8 @@ export interface PrepareDeps {
   /** The daemon's own environment: its PCC_* settings apply where the caller gives none. */
   env: Record<string, string | undefined>
   policy: Policy
+  /** What settings name by `secret:NAME`. */
+  secrets: SecretSource
   /** The language models of the settings, shared by all sessions with the same settings. */
   brainsFor(config: Config, env: Record<string, string | undefined>): Promise<Brain[]>
   driverFor(wanted: DriverRequest): Promise<Driver>
@@ -93,6 +103,8 @@ export interface PreparedSession {
   retryMs: LiveSettings['retryMs']
   /** Keys of the brains, which the settings only name: kept with the session's environment, never given to the agent. */
   brainKeys: Record<string, string>
+  /** The variables of stored secrets that this agent gets. They are read again for every start, and never kept. */
+  secretVariables: string[]
   /** Whether the agent's environment may be kept in a file until the session is over. */
   keepEnvironment: boolean
   /** Notes for the person, such as settings of the project that are left out until the project is trusted. */
@@ -128,8 +140,10 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
   const rules = await loadRules()
   const agent = request.chosen ?? agentFor(request, loaded)
   const manifest = findManifest(agent)
+  const secretEnv = await secretEnvironment(agent, config, deps.secrets)
   const env = {
     ...environmentFor(agent.kind, request.env, config.agents.env),
+    ...secretEnv,
     ...runVariables(request.run),
     ...disableGitPrograms(trustHere.git ?? [], request.env),
   }
@@ -150,6 +164,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     appendPrompt: config.agents.append_prompt,
     host: request.host,
   })
+  await fillSecrets(config, deps.secrets) // what was read is known from now on, and removed from what is written
   return {
     agent,
     manifest,
@@ -223,6 +238,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     brainKeys: brainKeysIn(request.settings ?? {}),
+    secretVariables: Object.keys(secretEnv),
     keepEnvironment: config.sessions.keep_environment,
     notes: [
       ...(paths.accepted?.notes() ?? []),
@@ -237,6 +253,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     ],
     secrets: [
       ...secretsIn(env),
+      ...deps.secrets.known(),
       ...secretSettings(loaded.values, { ...request.env, ...deps.env }),
       ...[...new Set([project, place?.top, place?.directory])].flatMap(folder =>
         folder ? readEnvSecrets(folder) : [],

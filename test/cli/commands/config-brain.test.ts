@@ -42,7 +42,7 @@ test('gemini is set up with the name of a variable once it has answered, and the
 test('a key that is typed is shown nowhere and kept in a file of mode 600', async t => {
   const { vendor, pcc, configFile, text } = await setUp(t, 'gemini')
   const terminal = onTerminal(t, pcc, ['config', 'brain', 'gemini', '--url', urlOf(vendor)], { GEMINI_API_KEY: '' })
-  await terminal.see(/API key, or env:NAME/)
+  await terminal.see(/API key, secret:NAME or env:NAME/)
   terminal.type(`${KEY}\r`)
   await terminal.see(/gemini answers/)
   await terminal.see(/api_key = "\*+"/)

@@ -91,6 +91,7 @@ const EXAMPLES = [
   '07:00',
   '/tmp/x',
   'beta',
+  'file',
   [],
   'x',
   {},

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { after, type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { openSecrets } from '../../../src/domain/config/open-secrets.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
 import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
 import { startCodeSearch, type UpdateReply } from '../../../src/supervisor/knowledge/code-search.ts'
@@ -56,7 +57,9 @@ function codeWith(t: TestContext, env: Record<string, string>) {
   const home = tempDir(t)
   const paths = appPathsFor({ env: { HOME: home, PCC_HOME: join(home, '.perpetualcc') } })
   const policy = { classify: classifier.classify, loadRules }
-  const embeddingFor = (project: string) => readEmbedding(project, { paths, env: { HOME: home, ...env }, policy })
+  const settings = { HOME: home, ...env }
+  const secrets = openSecrets({ paths, env: settings })
+  const embeddingFor = (project: string) => readEmbedding(project, { paths, env: settings, policy, secrets })
   const code = startCodeSearch({ data: tempDir(t) }, { embeddingFor })
   t.after(() => code[Symbol.dispose]())
   return { code, embeddingFor }

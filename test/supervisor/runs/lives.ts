@@ -9,6 +9,7 @@ import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { deliverAnswers } from '../../../src/daemon/deliver-answers.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
+import { openSecrets } from '../../../src/domain/config/open-secrets.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import { AttachedTerminals } from '../../../src/human/terminals.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -80,8 +81,10 @@ export async function openLives(
       const terminals = new AttachedTerminals()
       const code = startCodeSearch(paths)
       const memory = openSupervisorMemory({ paths, env: NOT_LEARNING, store: mortal, log: silentLog })
+      const secrets = openSecrets({ paths, env })
       const supervisor = new Supervisor({
         ...{
+          secrets,
           store: mortal,
           terminals,
           policy,
@@ -105,6 +108,7 @@ export async function openLives(
       const world: DaemonContext = {
         ...{ keys, authenticator: openAuthenticator({ keys }) },
         accepted: { accept: async () => {} },
+        secrets,
         ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mortal },
         ...{
           terminals,

@@ -36,6 +36,7 @@ for (const [what, ends] of [
         secrets: [],
         budgetsNow: async () => budgets,
         brainKeys: {},
+        secretVariables: [],
         keepEnvironment: false,
         maxConcurrent: 1,
         maxWaiting: 9,

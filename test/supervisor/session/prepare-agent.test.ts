@@ -11,6 +11,7 @@ import {
   accountOf,
   brainEnvironment,
   formerAccounts,
+  secretEnvironment,
   startNotes,
 } from '../../../src/supervisor/session/prepare-agent.ts'
 import { networkFileSystem, planSandbox, sandboxNotes } from '../../../src/workspace/command/plan-sandbox.ts'
@@ -46,6 +47,23 @@ test('the former ids of an account are known, and do not include those of anothe
   assert.notDeepEqual(formerAccounts(mine, { HOME: '/home/you' }), formerAccounts(mine, env))
   const claude = { kind: 'claude', name: 'claude' }
   assert.deepEqual(formerAccounts(claude, env), [accountOf(claude, env)], 'the id of Claude Code has not changed')
+})
+
+test('agents.secret_env gives a stored secret to the agent of that name alone, and refuses where it cannot be read', async () => {
+  const secrets = {
+    lookUp: async (name: string) => (name === 'gone' ? { problem: 'it is not set' } : { value: `value of ${name}` }),
+    read: async () => undefined,
+    known: () => [],
+  }
+  const given = configWith({
+    'agents.secret_env': ['claude:ANTHROPIC_API_KEY=mine', 'codex:OPENAI_API_KEY=gone', 'claude:LD_PRELOAD=mine'],
+  })
+  assert.deepEqual(await secretEnvironment({ name: 'claude' }, given, secrets), { ANTHROPIC_API_KEY: 'value of mine' })
+  assert.deepEqual(await secretEnvironment({ name: 'gemini' }, given, secrets), {})
+  await assert.rejects(secretEnvironment({ name: 'codex' }, given, secrets), {
+    code: 'secret_for_agent',
+    message: /codex gets OPENAI_API_KEY from the secret gone .*it is not set/,
+  })
 })
 
 const SET = `agents.network = ["example.com"]

@@ -10,6 +10,7 @@ import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
+import { openSecrets } from '../../../src/domain/config/open-secrets.ts'
 import { type Config, defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
 import { AttachedTerminals } from '../../../src/human/terminals.ts'
@@ -92,8 +93,10 @@ export async function scriptedWorld(
   const learned = openSupervisorMemory({ paths, env: settings, store, log: silentLog })
   const configs: Config[] = []
   const environments: Record<string, string | undefined>[] = []
+  const secrets = openSecrets({ paths, env: settings })
   const supervisor = new Supervisor({
     ...{
+      secrets,
       store,
       terminals,
       policy,
@@ -121,6 +124,7 @@ export async function scriptedWorld(
   const daemon: DaemonContext = {
     ...{ keys, authenticator: openAuthenticator({ keys }) },
     accepted: { accept: async () => {} },
+    secrets,
     ...{ paths, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
     ...{
       store,

@@ -25,6 +25,16 @@ export const AGENTS_SETTINGS = {
     environmentName,
     'names such as "FOO", "FOO_*" or "FOO_* if BAR"',
   ),
+  'agents.secret_env': texts(
+    {
+      standard: [],
+      about:
+        'Stored secrets that one agent gets as variables, by its name: "claude:ANTHROPIC_API_KEY=anthropic"; no other agent gets them',
+      project: 'never',
+    },
+    /^[a-z][a-z0-9-]{0,39}:[A-Za-z_]\w*=[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/,
+    'triples such as "claude:ANTHROPIC_API_KEY=anthropic"',
+  ),
   'agents.setting_sources': someOf(['user', 'project', 'local'], {
     standard: ['user', 'project', 'local'],
     about: "Which of Claude Code's own settings apply",

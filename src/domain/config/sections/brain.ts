@@ -38,7 +38,7 @@ export const BRAIN_SETTINGS = {
   }),
   'brain.gemini.api_key': text({
     standard: undefined,
-    about: 'API key, or "env:NAME" to take it from the environment',
+    about: 'API key, or "secret:NAME" or "env:NAME" to take it from there',
     project: 'trusted',
     secret: true,
   }),
@@ -74,7 +74,7 @@ export const BRAIN_SETTINGS = {
   }),
   'brain.openai_compatible.api_key': text({
     standard: undefined,
-    about: 'Its API key if it needs one, or "env:NAME" to take it from the environment',
+    about: 'Its API key if it needs one, or "secret:NAME" or "env:NAME" to take it from there',
     project: 'trusted',
     secret: true,
   }),

@@ -127,15 +127,17 @@ export const NOTIFICATION_SETTINGS = {
     about: 'Most reminders of one decision',
     project: 'never',
   }),
-  'notifications.ntfy.topic': secret('Topic of ntfy, or "env:NAME"; whoever knows it can read it'),
+  'notifications.ntfy.topic': secret('Topic of ntfy, or "secret:NAME" or "env:NAME"; whoever knows it can read it'),
   'notifications.ntfy.server': address({
     standard: 'https://ntfy.sh',
     about: 'Address of the ntfy server',
     project: 'never',
   }),
-  'notifications.ntfy.token': secret('Access token of ntfy if it needs one, or "env:NAME"'),
-  'notifications.slack.webhook': secret('Address of an incoming webhook in Slack\'s format, or "env:NAME"'),
-  'notifications.telegram.bot_token': secret('Token of your Telegram bot, or "env:NAME"'),
+  'notifications.ntfy.token': secret('Access token of ntfy if it needs one, or "secret:NAME" or "env:NAME"'),
+  'notifications.slack.webhook': secret(
+    'Address of an incoming webhook in Slack\'s format, or "secret:NAME" or "env:NAME"',
+  ),
+  'notifications.telegram.bot_token': secret('Token of your Telegram bot, or "secret:NAME" or "env:NAME"'),
   'notifications.telegram.chat_id': text({
     standard: undefined,
     about: 'The one chat that gets notifications and may answer',

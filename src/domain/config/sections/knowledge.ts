@@ -36,7 +36,7 @@ export const KNOWLEDGE_SETTINGS = {
   }),
   'knowledge.openai_compatible.api_key': text({
     standard: undefined,
-    about: 'Its API key if it needs one, or "env:NAME" to take it from the environment',
+    about: 'Its API key if it needs one, or "secret:NAME" or "env:NAME" to take it from there',
     project: 'never',
     secret: true,
   }),
