@@ -23,7 +23,8 @@ conversations:
       - text: "It said: {{last_tool_result}}"
 `
 const TOKEN = 'tk-planted-token-of-ntfy'
-const AGENT_KEY = 'sk-ant-planted-key-of-the-agent-0000'
+/** Without the shape of any vendor's key: it is removed because it is known, not because it is recognised. */
+const AGENT_KEY = 'planted-value-of-the-agent'
 const UNUSED = 'planted-value-that-nobody-uses'
 
 /** Prints all that a process of an agent can see of secrets. */
@@ -74,6 +75,7 @@ test('secrets lie nowhere in the clear: not on disk, in logs, in arguments or in
   const { id } = await world.start('look around')
   await gemini.heard
   const running = readProcesses()
+  for (const value of Object.values(values)) assert.deepEqual(filesWith(value, [daemon.home, project]), [], value)
   const view = await viewWhen(daemon, id, ({ status }) => status === 'completed' || status === 'waiting_input')
   assert.equal(view.status, 'completed', gemini.asked().join('\n').slice(0, 300))
   assert.equal((await ntfy.nth(1)).headers['authorization'], `Bearer ${TOKEN}`, 'the channel was opened with its token')
