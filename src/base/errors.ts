@@ -1,5 +1,5 @@
 import { ACCESS_ERRORS } from './error-rows/access.ts'
-import { SECRET_ERRORS } from './error-rows/service.ts'
+import { SECRET_ERRORS } from './error-rows/secrets.ts'
 import { HOST_ERRORS, SYSTEM_ERRORS } from './error-rows/system.ts'
 import { FEATURE_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
 import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'

@@ -139,7 +139,7 @@ export function loadKeyFile(paths: Paths): string {
 }
 
 /** The text of a file of ours that only we can read; undefined if there is none. A link, a pipe or an open file is refused. */
-export function readPrivateFile(file: string): string | undefined {
+function readPrivateFile(file: string): string | undefined {
   let handle: number
   try {
     handle = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY)
