@@ -95,7 +95,7 @@ const ROUTINE = new Set<string>([
   'script.project',
   'script.run',
   'code.plain',
-  'arg.unknown',
+  'arg.listed',
   'env.unlisted',
   'shell.openers',
   'shell.nested',

@@ -8,7 +8,7 @@ import { noteFolder, type ShellScope } from '../shell/scope.ts'
 import type { ShellNode } from '../shell/tree.ts'
 import { addPiece, addReason } from './assessment-tree.ts'
 import { judgeAssignment } from './environment.ts'
-import { judgeFile, judgeSecret } from './judge-file.ts'
+import { judgeFile, judgeSecret, unknownReason } from './judge-file.ts'
 
 /** What a program gets on standard input, if that is not the agent's own. */
 export interface StandardInput {
@@ -38,6 +38,8 @@ export interface ProgramCall {
   path(arg: Arg, access: Access): undefined
   /** Adds a reason only if the word is the path of a secret. */
   secret(arg: Arg): undefined
+  /** Adds the reason that a word is known only when it runs. */
+  unknown(arg: Arg): undefined
   /** Judges words as a command of their own, run by this one. */
   run(args: readonly Arg[]): undefined
   /** The shell sets a variable from here on (`export A=1`). */
@@ -103,6 +105,7 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     say: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at }),
     path: (arg, access) => judgeFile(arg, access, { ...where, shows: SHOWS.has(call.name) }),
     secret: arg => judgeSecret(arg, where),
+    unknown: arg => addReason(piece, unknownReason(arg)),
     set: (name, value, at) => {
       judgeAssignment({ name, value, at: at.at, alone: true }, where.add)
       bindVariable(name, value, scope)

@@ -1,7 +1,7 @@
 import type { Reason, Span } from '../../domain/assessment.ts'
 import { isVendorVariable } from '../../domain/vendors.ts'
 import type { Arg } from '../shell/args.ts'
-import { bindVariable, expandText, expandWords } from '../shell/expand.ts'
+import { bindVariable, expandAssigned, expandWords } from '../shell/expand.ts'
 import type { ShellScope } from '../shell/scope.ts'
 import type { Assign } from '../shell/tree.ts'
 
@@ -116,7 +116,7 @@ export function assign(
   { name, at, append, value: word, inner }: Assign,
   { alone, of, scope, add }: AssignContext,
 ): undefined {
-  const value = word && expandText(word, scope)
+  const value = word && expandAssigned(word, scope)
   // `IFS= read -r line` splits that line and nothing else.
   if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone }, add)
   if (!alone) return

@@ -35,7 +35,7 @@ export function judgeFile(arg: Arg, access: Access, where: FileContext): undefin
     }
     const text = `${arg.text} is known only when it runs`
     if (access === 'write') return add({ code: 'write.unknown', risk: 'HIGH', text, at })
-    return add({ code: where.shows && !arg.listed ? 'read.indirect' : 'arg.unknown', risk: 'MEDIUM', text, at })
+    return add(where.shows && !arg.listed ? { code: 'read.indirect', risk: 'MEDIUM', text, at } : unknownReason(arg))
   }
   if (arg.glob && (globFindsSecret(arg.value) || globFindsProcess(arg.value)))
     return add({ code: 'path.secret', risk: 'HIGH', text: `${arg.text} finds files with secrets`, at })
@@ -123,4 +123,10 @@ export function judgeRedirect(
     text: `${op} writes ${target.text}; the Write tool does this in the open`,
     at,
   })
+}
+
+/** A word that is known only when it runs may be a flag, a path or a command. Names of the project's own files are none of these. */
+export function unknownReason({ listed, text, at }: Arg): Reason {
+  const code = listed ? 'arg.listed' : 'arg.unknown'
+  return { code, risk: 'MEDIUM', text: `${text} is known only when it runs`, at }
 }

@@ -3,7 +3,7 @@ import type { Fence } from '../paths/fence.ts'
 import type { Arg } from '../shell/args.ts'
 import { expandText, expandWord, expandWords } from '../shell/expand.ts'
 import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
-import { childScope, noteListed, noteSetters, type ShellScope } from '../shell/scope.ts'
+import { childScope, noteListed, noteSetters, type ShellScope, walkUncertain } from '../shell/scope.ts'
 import type { ParsedShell, Redirect, Script, ShellNode, Word } from '../shell/tree.ts'
 import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
 import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
@@ -83,7 +83,8 @@ export class CommandWalker {
         this.#words(node.words, state)
         judgeEvaluated(expandWords(node.words, state.scope), reason => addReason(state.piece, reason))
         const scope = node.apart ? childScope(state.scope) : state.scope
-        return this.#nodes(node.body, { ...state, feed, scope })
+        const walk = () => this.#nodes(node.body, { ...state, feed, scope })
+        return node.maybe ? walkUncertain(scope, walk) : walk()
       }
       case 'loop':
         return this.#loop(node, state)
@@ -103,7 +104,7 @@ export class CommandWalker {
     if (!values || !isKnown || values.length > MAX_ROUNDS) {
       if (values?.every(arg => arg.known || arg.listed)) noteListed(scope, node.name)
       scope.unknown.add(node.name)
-      return this.#nodes(node.body, state)
+      return walkUncertain(scope, () => this.#nodes(node.body, state))
     }
     for (const arg of values) {
       scope.values.set(node.name, { value: arg.value, glob: arg.glob })

@@ -43,7 +43,7 @@ const make: ProgramRule = call => {
   for (const arg of unknown)
     call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
   for (const arg of operands) {
-    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    if (!arg.known) call.unknown(arg)
     else if (/^\w+[:+?]?=/.test(arg.value)) judgeVariable(call, arg)
     else if (FAR.test(arg.value))
       call.say('script.far', 'MEDIUM', `${arg.text} sounds as if it reached beyond the project`, arg)

@@ -37,8 +37,7 @@ export const DATA: ProgramRules = {
     judgeReader(call, JQ, seen)
     for (const { name, value } of seen.flags) {
       if (/^(f|from-file)$/.test(name)) judgeProgram(call, seen.operands[0], value)
-      if (/^arg/.test(name) && value && !value.known)
-        call.say('arg.unknown', 'MEDIUM', `${value.text} is known only when it runs`, value)
+      if (/^arg/.test(name) && value && !value.known) call.unknown(value)
     }
     const [filter] = seen.operands
     if (filter && !seen.flags.some(flag => flag.name === 'f' || flag.name === 'from-file')) judgeFilter(call, filter)

@@ -37,7 +37,7 @@ export const MACHINE: ProgramRules = {
     const onlyShows = seen.flags.some(flag => flag.name === 'j')
     for (const arg of seen.operands) {
       if (arg.value.startsWith('+') || onlyShows) continue
-      if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+      if (!arg.known) call.unknown(arg)
       else call.say('system.clock', 'HIGH', `${arg.text} sets the clock`, arg)
     }
   },

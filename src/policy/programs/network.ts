@@ -140,7 +140,7 @@ function judgeSentData(call: ProgramCall): undefined {
     judgeAddressWord(call, arg)
     call.secret(arg)
     if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
-    else if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    else if (!arg.known) call.unknown(arg)
   }
   const { file, piped } = call.feed
   if (file) call.say('net.send', 'HIGH', `${file.text} is fed to ${call.name}`, file)

@@ -108,8 +108,7 @@ function judgeFlags(call: ProgramCall, before: readonly Arg[], row: Manager): un
   for (const arg of before) {
     if (!isFlag(arg)) continue
     judgeToolWords(call, [arg])
-    if (!arg.known && arg.value.startsWith('\0'))
-      call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    if (!arg.known && arg.value.startsWith('\0')) call.unknown(arg)
     if (row.highFlags?.test(arg.value))
       call.say('pkg.registry', 'HIGH', `${arg.text} changes where packages come from or what runs them`, arg)
     else if (!row.flags.test(arg.value)) call.say('pkg.flag', 'MEDIUM', `${arg.text} is not an everyday flag`, arg)
@@ -143,7 +142,7 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
 /** Packages by name come from the registry, which is what `install` is for; by address, path or file they are foreign code. */
 export function judgeInstalled(call: ProgramCall, packages: readonly Arg[], after: readonly Arg[]): undefined {
   for (const arg of [...packages, ...after]) {
-    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    if (!arg.known) call.unknown(arg)
     else if (
       /^(https?|git|ssh|git\+\w+|file):|^[^@/]+@(https?|git|npm|file):|^(git@|github:|gitlab:|bitbucket:|gist:)|\.(tgz|tar\.gz|zip|whl)$|^(\.{1,2}\/|\.\.?$|\/|~)|^[\w-]+\/[\w.-]+(#.*)?$/.test(
         arg.value,

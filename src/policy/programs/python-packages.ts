@@ -136,7 +136,7 @@ function judgePythonPackages(call: ProgramCall, packages: readonly Arg[]): undef
     call.args.filter(arg => isFlag(arg) && !/^(-e|--editable)/.test(arg.value)),
   )
   for (const arg of [...packages, ...editable]) {
-    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    if (!arg.known) call.unknown(arg)
     else if (/^\.(\[[\w,-]+\])?$/.test(arg.value) || /^(install|pip|sync|compile)$/.test(arg.value)) continue
     else if (/:\/\/|^git\+|^(\.{1,2}\/|\.\.$|\/|~)|\.(whl|tar\.gz|zip)$|@ /.test(arg.value))
       call.say(

@@ -135,11 +135,9 @@ export function judgeReader(call: ProgramCall, row: ReaderRow, seen: ScannedFlag
   judgeFlags(call, seen)
   // An unquoted unknown word may become several words, and one of them may be a flag that does more.
   if (row.runs !== undefined || row.writes !== undefined)
-    for (const { value } of seen.flags)
-      if (value && !value.known) call.say('arg.unknown', 'MEDIUM', `${value.text} is known only when it runs`, value)
+    for (const { value } of seen.flags) if (value && !value.known) call.unknown(value)
   if (row.operands === 'text') {
-    for (const arg of seen.operands)
-      if (arg.value.startsWith(HOLE)) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    for (const arg of seen.operands) if (arg.value.startsWith(HOLE)) call.unknown(arg)
     return
   }
   const given = row.patternFlags?.split(' ')
@@ -169,7 +167,7 @@ export function judgeFlags(call: ProgramCall, { flags, unknown }: ScannedFlags):
     else if (arg.value.includes('=')) call.secret(value)
   }
   for (const arg of unknown) {
-    if (!arg.known) call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+    if (!arg.known) call.unknown(arg)
     else call.say('flag.unknown', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
     const equals = arg.value.indexOf('=')
     if (equals > 0) call.secret({ ...arg, value: arg.value.slice(equals + 1) })

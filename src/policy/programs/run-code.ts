@@ -104,7 +104,7 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
     const word = findPathValue(arg)
     if (word === undefined) continue
     if (!arg.known) {
-      call.say('arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+      call.unknown(arg)
       continue
     }
     if (word.value.startsWith('@') && /^@[\w./-]+$/.test(word.value) && !word.value.includes('/'))

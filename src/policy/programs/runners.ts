@@ -4,6 +4,7 @@ import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
 import { isSecretVariable } from '../shell/expand.ts'
 import { flagTable, type SeenFlag } from '../shell/flag-table.ts'
 import { listsFiles, printText } from '../shell/printed.ts'
+import { walkUncertain } from '../shell/scope.ts'
 import { named, stripWrapper, wrapper } from './rule-builders.ts'
 
 const XARGS = flagTable({
@@ -37,13 +38,13 @@ export const RUNNERS: ProgramRules = {
   'cross-env': wrapper({ assigns: true }),
   'cross-env-shell': wrapper({ assigns: true, joins: true }),
   xargs: call => {
-    call.say('arg.unknown', 'MEDIUM', 'xargs takes words from its input')
     const { flags, rest } = stripWrapper(call, XARGS, {})
-    judgeFed(call)
-    const [first] = rest
-    if (first === undefined) return
     const text = readFedText(call, flags)
     const isListed = text === undefined && isFedByList(call, rest)
+    const code = text !== undefined || isListed ? 'arg.listed' : 'arg.unknown'
+    call.say(code, 'MEDIUM', 'xargs takes words from its input')
+    judgeFed(call)
+    if (rest.length === 0) return
     const commands = fillCommands(rest, flags, text).map(words => (isListed ? words.map(markListed) : words))
     if (!isListed) judgeUnknownFiles(call, rest, commands)
     for (const command of commands) call.run(command)
@@ -90,17 +91,22 @@ export const RUNNERS: ProgramRules = {
   },
   trap: call => {
     const operands = call.args.filter(arg => !isFlag(arg))
-    if (operands.length > 1 && operands[0] && operands[0].value !== '-') call.shell(operands[0])
+    if (operands.length > 1 && operands[0] && operands[0].value !== '-') judgeLater(call, operands[0])
   },
   alias: call => {
     for (const arg of call.args) {
       const equals = arg.value.indexOf('=')
       if (equals < 0) continue
       call.say('shell.alias', 'MEDIUM', `${arg.text} gives a name another meaning`, arg)
-      call.shell(deriveArg(arg.value.slice(equals + 1), arg))
+      judgeLater(call, deriveArg(arg.value.slice(equals + 1), arg))
       call.say('shell.alias', 'HIGH', 'commands after it may be other programs than they look', arg)
     }
   },
+}
+
+/** Judges a text that the shell reads at a time that nobody knows, if ever. */
+function judgeLater(call: ProgramCall, text: Arg): undefined {
+  walkUncertain(call.scope, () => call.shell(text))
 }
 
 function envRule(call: ProgramCall): undefined {
@@ -250,6 +256,7 @@ function splitInput(text: string, flags: readonly SeenFlag[], whole: boolean): s
     } else if (/[ \t\v\f\r]/.test(sign) && (!whole || word === undefined)) endWord()
     else word = (word ?? '') + sign
   }
+  if (word === '') word = undefined // xargs drops an empty word at the very end
   endLine()
   return lines
 }

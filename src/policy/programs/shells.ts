@@ -37,6 +37,8 @@ export const SHELLS: ProgramRules = {
   },
   set: call => {
     if (call.args.length === 0) call.say('env.print', 'MEDIUM', 'it shows every variable')
+    const keyword = call.args.find(arg => /^-[a-zA-Z]*k|^keyword$/.test(arg.value))
+    if (keyword) call.say('shell.keyword', 'HIGH', 'every NAME=value becomes a variable of the program', keyword)
   },
   ...named('export declare typeset local readonly', call => {
     for (const arg of call.args) {
@@ -44,6 +46,8 @@ export const SHELLS: ProgramRules = {
       if (equals > 0)
         call.set(arg.value.slice(0, equals).replace(/\+$/, ''), { ...arg, value: arg.value.slice(equals + 1) }, arg)
       if (/^-[a-zA-Z]*n/.test(arg.value) && call.name !== 'export') call.scope.tainted = true
+      if (!arg.known && !/^[A-Za-z_]\w*\+?=/.test(arg.value))
+        call.say('env.hijack', 'HIGH', `which variable ${arg.text} sets is known only when it runs`, arg)
     }
     if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
       call.say('env.print', 'MEDIUM', 'it shows every variable')

@@ -7,7 +7,7 @@ import type { ShellNode, Word, WordPart } from './tree.ts'
 export function expandWord(word: Word, scope: ShellScope): Arg[] {
   const [only, second] = word.bits
   // The common case first: plain text needs no expansion.
-  if (only?.is === 'text' && second === undefined && !(only.value.startsWith('~') && !only.quoted))
+  if (only?.is === 'text' && second === undefined && (only.quoted || !only.value.includes('~')))
     return [{ value: only.value, text: word.text, at: word.at, known: true, glob: false, substituted: false }]
   return new Expansion(word, scope).run()
 }
@@ -41,7 +41,7 @@ class Expansion {
     for (const [index, bit] of this.#word.bits.entries()) {
       switch (bit.is) {
         case 'text':
-          this.#add(index === 0 && !bit.quoted ? this.#tilde(bit.value) : bit.value, bit.quoted)
+          this.#add(bit.quoted ? bit.value : this.#tildes(bit.value, index), bit.quoted)
           break
         case 'glob':
           this.#glob = true
@@ -64,7 +64,10 @@ class Expansion {
       }
     }
     const { text, at } = this.#word
-    return this.#fields.flat().map(value => ({
+    // `{,x}` is one word: bash drops an empty one that nothing quotes.
+    const isKept = (value: string) => value !== '' || this.#word.bits.some(bit => 'quoted' in bit && bit.quoted)
+    const values = this.#fields.flat().filter(isKept)
+    return values.map(value => ({
       value,
       text,
       at,
@@ -86,15 +89,20 @@ class Expansion {
   }
 
   #brace(value: string | undefined): undefined {
-    const alternatives = value === undefined ? undefined : expandBraces(value)
+    // Braces come first: `{,x}~` may name a home, and `$v{,x}` reads $vx.
+    const isUncertain = this.#word.bits.some(
+      bit => bit.is === 'variable' || (bit.is === 'text' && !bit.quoted && bit.value.includes('~')),
+    )
+    const isKnown = value !== undefined && !isUncertain && !value.includes('~') && !this.#scope.tainted
+    const alternatives = isKnown ? expandBraces(value) : undefined
     if (!alternatives || alternatives.length * this.#fields.length > MAX_ALTERNATIVES) {
       this.#vague = true
       return this.#add(HOLE, true)
     }
     const before = this.#fields
     this.#fields = []
-    for (const alternative of alternatives)
-      for (const fields of before) {
+    for (const fields of before)
+      for (const alternative of alternatives) {
         const copy = [...fields]
         if (this.#open && copy.length > 0) copy[copy.length - 1] += alternative
         else copy.push(alternative)
@@ -138,12 +146,30 @@ class Expansion {
     this.#add(printed ?? HOLE, true)
   }
 
-  #tilde(value: string): string {
-    if (value === '~' || value.startsWith('~/')) return this.#scope.home + value.slice(1)
-    if (value.startsWith('~+')) return this.#scope.cwd === undefined ? HOLE : this.#scope.cwd + value.slice(2)
-    return /^~[^/]*/.test(value) ? value.replace(/^~[^/]*/, HOLE) : value
+  /** Bash expands a tilde at the start of a word, and in what looks like an assignment after `=` and `:` too. */
+  #tildes(value: string, index: number): string {
+    if (!value.includes('~')) return value
+    const { text, bits } = this.#word
+    const before = bits[index - 1]
+    const isFirst =
+      index === 0 || (index === 1 && before?.is === 'text' && (before.value === '' || /=$/.test(before.value)))
+    const isAssigned = ASSIGNMENT.test(text)
+    if (!isAssigned && !(isFirst && text.startsWith('~'))) return value
+    const marks = isAssigned ? /(^|[:=])~([^/:]*)/g : /^()~([^/]*)/g
+    return value.replace(marks, (found, mark: string, name: string, at: number) => {
+      if (mark === '' && !isFirst) return found
+      const left = value.slice(0, at)
+      if (mark === '=' && (left.includes('=') || !text.startsWith(`${left}=`))) return found
+      const isLast = at + found.length === value.length
+      // `~"x"` and `~$x` name no home: what follows belongs to the name. What is escaped is not known here.
+      if ((isLast && index < bits.length - 1) || text.includes('\\')) return `${mark}${HOLE}`
+      if (name === '') return mark + this.#scope.home
+      return name === '+' && this.#scope.cwd !== undefined ? mark + this.#scope.cwd : `${mark}${HOLE}`
+    })
   }
 }
+
+const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
 
 /** Expands `{a,b{c,d}}` and `{1..3}` as the shell does; `undefined` if that gives more than anybody writes by hand. */
 export function expandBraces(text: string, budget = 64): string[] | undefined {
@@ -193,27 +219,28 @@ function splitAtCommas(text: string): string[] {
   return parts
 }
 
-/** Expands `1..9` or `a..e`; a range with a step, or with more than 65 values, stays unknown. */
+/** Expands `1..9` or `a..e`; a range with a step, with leading zeros or with more than 65 values stays unknown. */
 function expandRange(text: string): string[] | undefined {
   const range = /^(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])$/.exec(text)
-  if (!range) return undefined
+  if (!range || /(^|\.)-?0\d/.test(text)) return undefined
   const [, from = '', to = ''] = range
   const code = (end: string) => (/^-?\d/.test(end) ? Number(end) : end.charCodeAt(0))
   const letters = !/\d/.test(from)
   const [low, high] = [Math.min(code(from), code(to)), Math.max(code(from), code(to))]
   if (high - low > 64) return undefined
-  return Array.from({ length: high - low + 1 }, (_, step) =>
+  const values = Array.from({ length: high - low + 1 }, (_, step) =>
     letters ? String.fromCharCode(low + step) : String(low + step),
   )
+  return code(from) > code(to) ? values.reverse() : values
 }
 
 /** What `$(echo .env)` prints, if that is obvious; `undefined` otherwise. */
 function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: ShellScope): string | undefined {
   const [node, second] = bit.script.body
-  if (bit.how !== '$(' || node?.is !== 'command' || second !== undefined) return undefined
+  if (bit.how !== '$(' || node?.is !== 'command' || second !== undefined || scope.tainted) return undefined
   if (node.assigns.length > 0 || node.redirects.length > 0) return undefined
   const [name, ...words] = node.words.map(literal)
-  if (name === undefined || scope.functions.has(name) || !words.every(word => word !== undefined)) return undefined
+  if (name === undefined || scope.defined.has(name) || !words.every(word => word !== undefined)) return undefined
   const text = printText(name, words)
   return text === undefined ? undefined : plain(text.replace(/\n+$/, ''))
 }
@@ -235,7 +262,7 @@ function plain(text: string): string | undefined {
 function literal(word: Word): string | undefined {
   let text = ''
   for (const bit of word.bits) {
-    if (bit.is !== 'text' || (bit.value.startsWith('~') && !bit.quoted)) return undefined
+    if (bit.is !== 'text' || (bit.value.includes('~') && !bit.quoted)) return undefined
     text += bit.value
   }
   return text
@@ -250,11 +277,16 @@ export function bindVariable(name: string, value: Arg | undefined, scope: ShellS
   if (value?.listed) noteListed(scope, name)
 }
 
-/** Expands a word to one text without splitting: the right side of `=`, or a here-string. */
+/** Expands the right side of `=`. */
+export function expandAssigned(word: Word, scope: ShellScope): Arg {
+  return { ...expandText({ ...word, text: `_=${word.text}` }, scope), text: word.text }
+}
+
+/** Expands a word to one text without splitting, as a here-string is. */
 export function expandText(word: Word, scope: ShellScope): Arg {
   const bits = word.bits.map(quote)
   const [head] = bits
-  // A leading tilde is expanded; everything else counts as quoted, and an empty text is one argument.
+  // A tilde is expanded; everything else counts as quoted, and an empty text is one argument.
   if (!(head?.is === 'text' && head.value.startsWith('~'))) bits.unshift({ is: 'text', value: '', quoted: true })
   const parts = expandWord({ ...word, bits }, scope)
   const [first] = parts
@@ -263,7 +295,9 @@ export function expandText(word: Word, scope: ShellScope): Arg {
   return parts.length === 1 ? first : { ...first, value: parts.map(part => part.value).join(' ') }
 }
 
+/** Neither words nor braces are split in an assignment. */
 function quote(bit: Word['bits'][number]): Word['bits'][number] {
+  if (bit.is === 'brace' && bit.value !== undefined) return { is: 'text', value: bit.value, quoted: true }
   return bit.is === 'variable' ? { ...bit, quoted: true } : bit
 }
 

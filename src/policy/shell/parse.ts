@@ -146,12 +146,14 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
     at,
     apart: false,
     background: false,
+    maybe: false,
     body,
     words: [],
     redirects: [],
     ...more,
   })
   const all = (nodes: readonly AnyNode[]) => nodes.map(child => convertNode(child, context))
+  const maybe = (child: AnyNode) => mayNotRun(convertNode(child, context))
   const words = (list: readonly Bash.Word[]) => list.map(word => convertWord(word, context))
   switch (node.type) {
     case 'Statement':
@@ -163,21 +165,27 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
     case 'Pipeline':
       return node.commands.length === 1 ? group(all(node.commands)) : { is: 'pipeline', at, parts: all(node.commands) }
     case 'AndOr':
+      return group(convertAndOr(node, context))
     case 'CompoundList':
       return group(all(node.commands))
     case 'If':
-      return group(all([node.clause, node.then, ...node.elif, ...(node.else ? [node.else] : [])]))
+      return group([
+        convertNode(node.clause, context),
+        maybe(node.then),
+        ...node.elif.map(branch => maybe(branch)),
+        ...(node.else ? [maybe(node.else)] : []),
+      ])
     case 'Elif':
-      return group(all([node.clause, node.then]))
+      return group([convertNode(node.clause, context), maybe(node.then)])
     case 'While':
-      return group(all([node.clause, node.body]))
+      return group([convertNode(node.clause, context), maybe(node.body)])
     case 'For':
     case 'Select': {
       const list = node.wordlist === undefined ? undefined : words(node.wordlist)
       return { is: 'loop', at, name: node.name.value, words: list, body: [convertNode(node.body, context)] }
     }
     case 'ArithmeticFor':
-      return group([convertNode(node.body, context)], {
+      return group([maybe(node.body)], {
         words: [node.initialize, node.test, node.update].flatMap(expression => arithmeticWords(expression, context)),
       })
     case 'Subshell':
@@ -187,7 +195,7 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
     case 'Case':
       return group(all(node.items), { words: words([node.word]) })
     case 'CaseItem':
-      return group([convertNode(node.body, context)], { words: words(node.pattern) })
+      return group([convertNode(node.body, context)], { words: words(node.pattern), maybe: true })
     case 'TestCommand':
       return group([], { words: words(testWords(node.expression)) })
     case 'ArithmeticCommand':
@@ -206,6 +214,30 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
       return group([])
     }
   }
+}
+
+/** `a && b` runs b only after a, so b knows what a set; whoever comes after both does not know whether b ran. */
+function convertAndOr({ commands, operators }: Bash.AndOr, context: ConvertContext): ShellNode[] {
+  const top: ShellNode[] = []
+  let here = top
+  for (const [index, command] of commands.entries()) {
+    const node = convertNode(command, context)
+    if (index === 0) {
+      top.push(node)
+      continue
+    }
+    // After `||` it is not known which of both sides ran.
+    if (operators[index - 1] === '||') here = top
+    const branch = mayNotRun(node)
+    here.push(branch)
+    here = branch.body
+  }
+  return top
+}
+
+function mayNotRun(node: ShellNode): Extract<ShellNode, { is: 'group' }> {
+  const { at } = node
+  return { is: 'group', at, apart: false, background: false, maybe: true, body: [node], words: [], redirects: [] }
 }
 
 function convertCommand(node: Bash.Command, context: ConvertContext): ShellNode {

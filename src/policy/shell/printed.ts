@@ -23,17 +23,23 @@ function printFormat(words: readonly string[]): string | undefined {
   let text = ''
   let next = 0
   do {
-    for (const [token] of format.matchAll(/%%|%s|\\[\s\S]?|[^%\\]+/g)) {
+    for (const [token] of format.matchAll(/%%|%s|\\[0-7]{1,3}|\\[\s\S]?|[^%\\]+/g)) {
       if (token === '%s') text += values[next++] ?? ''
       else if (token === '%%') text += '%'
       else if (token.startsWith('\\')) {
-        const letter = ESCAPES[token]
+        const letter = ESCAPES[token] ?? readOctal(token)
         if (letter === undefined) return undefined
         text += letter
       } else text += token
     }
   } while (takes && next < values.length)
   return text
+}
+
+/** `\055` is a dash. Bytes beyond ASCII depend on the locale. */
+function readOctal(token: string): string | undefined {
+  const code = /^\\[0-7]+$/.test(token) ? Number.parseInt(token.slice(1), 8) : Number.NaN
+  return code < 0x80 ? String.fromCharCode(code) : undefined
 }
 
 const ESCAPES: Record<string, string> = { '\\n': '\n', '\\t': '\t', '\\0': '\0', '\\\\': '\\' }

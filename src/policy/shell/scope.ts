@@ -11,6 +11,8 @@ export interface ShellScope {
   /** Variables that are set more than once, by a program, or to an unknown value. */
   unknown: Set<string>
   functions: Set<string>
+  /** Functions that the script defines anywhere, also in one that may be called later. */
+  defined: Set<string>
   /** Variables that got the value of a variable with a secret. */
   secrets: Set<string>
   /** Variables that hold names of the project's files, as a command lists them. */
@@ -31,6 +33,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     values: new Map(Object.entries(variables).map(([name, value]) => [name, { value, glob: false }])),
     unknown: new Set(),
     functions: new Set(),
+    defined: new Set(),
     secrets: new Set(),
     listed: new Set(),
     several: new Set(),
@@ -48,6 +51,17 @@ export function childScope(scope: ShellScope): ShellScope {
     functions: new Set(scope.functions),
     secrets: new Set(scope.secrets),
     listed: new Set(scope.listed),
+  }
+}
+
+/** Runs something that may not run, or may run any number of times: what it sets is not certain afterwards. */
+export function walkUncertain(scope: ShellScope, walk: () => void): undefined {
+  const before = new Map(scope.values)
+  walk()
+  for (const [name, value] of scope.values) {
+    if (before.get(name) === value) continue
+    scope.values.delete(name)
+    scope.unknown.add(name)
   }
 }
 
@@ -112,6 +126,8 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
     switch (node.is) {
       case 'command': {
         for (const assign of node.assigns) {
+          // `IFS= read -r line` splits that line and nothing else.
+          if (assign.name === 'IFS' && textOf(node.words[0]) !== 'read') scope.tainted = true
           // Before a program (`A=1 npm test`) the value holds only for that program, but being cautious costs nothing.
           set(assign.name, assign.value === undefined || assign.append ? 'computed' : `${assign.at[0]}:${assign.at[1]}`)
           if (assign.value === undefined || assign.append) scope.unknown.add(assign.name)
@@ -133,9 +149,11 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
         return nodes(node.body)
       case 'loop':
         set(node.name, `${node.at[0]}:${node.at[1]}`)
+        if (node.name === 'IFS') scope.tainted = true
         node.words?.forEach(visitWord)
         return nodes(node.body)
       case 'function':
+        scope.defined.add(node.name)
         return nodes(node.body)
     }
   }
@@ -146,7 +164,10 @@ function noteCommand(words: Word[], set: (name: string, how: string) => void, sc
   const start = words.findIndex(word => !/^(command|builtin)$/.test(textOf(word)))
   const [head, ...rest] = start < 0 ? [] : words.slice(start)
   const name = textOf(head)
-  if (SETTERS.has(name)) noteNames(rest, set, scope)
+  // `local` fails outside of a function.
+  const isPlain = name !== 'local' && !rest.some(word => TRANSFORMS.test(word.text))
+  if (SETTERS.has(name)) noteNames(rest, isPlain, set, scope)
+  if (/^(set|shopt)$/.test(name) && rest.some(changesExpansion)) scope.tainted = true
   // The target of a `cd` is noted before the walk: a function or a loop may reach an earlier line after the `cd`.
   if ((name === 'cd' || name === 'pushd') && rest[0] && scope.cwd !== undefined) {
     const target = textOf(rest.find(word => !word.text.startsWith('-')))
@@ -154,13 +175,28 @@ function noteCommand(words: Word[], set: (name: string, how: string) => void, sc
   }
 }
 
+/** Options of the shell after which words no longer expand as we expand them; those of `set -euo pipefail` do not matter. */
+function changesExpansion(word: Word): boolean {
+  const text = textOf(word)
+  if (text === '-' || text === '--') return false
+  if (/^[-+]/.test(text)) return /[^-+aehmnpuvxoE]/.test(text)
+  return /^(braceexpand|keyword|noglob|posix|histexpand|(ext|null|fail|dot|nocase)?glob\w*|globstar|lastpipe|compat\w+|\w*splice\w*)$/.test(
+    text,
+  )
+}
+
+/** `declare -u`: the shell changes what is assigned, now and later. */
+const TRANSFORMS = /^[-+][a-zA-Z]*[aAcilnu]/
+
 /** `export A=1` sets A to the given value; `read A` and the like set it to anything. */
-function noteNames(words: Word[], set: (name: string, how: string) => void, scope: ShellScope): undefined {
+function noteNames(words: Word[], isPlain: boolean, set: (name: string, how: string) => void, scope: ShellScope): undefined {
   for (const word of words) {
     const [, name, equals] = /^(?:-[a-zA-Z]*v)?([A-Za-z_]\w*)(=)?/.exec(word.text) ?? []
     if (name === undefined) continue
     set(name, `${word.at[0]}:${word.at[1]}`)
-    if (!equals) scope.unknown.add(name)
+    // `export a={b,c}` sets it twice.
+    if (!equals || !isPlain || word.bits.some(bit => bit.is === 'brace')) scope.unknown.add(name)
+    if (name === 'IFS') scope.tainted = true
   }
 }
 

@@ -51,12 +51,16 @@ export interface Redirect {
 export type ShellNode =
   | { is: 'command'; at: Span; assigns: Assign[]; words: Word[]; redirects: Redirect[] }
   | { is: 'pipeline'; at: Span; parts: ShellNode[] }
-  /** Any compound command; `apart` if it runs in a process of its own, `background` if the shell does not wait for it. */
+  /**
+   * Any compound command; `apart` if it runs in a process of its own, `background` if the shell does not wait for it, `maybe` if it
+   * may not run at all.
+   */
   | {
       is: 'group'
       at: Span
       apart: boolean
       background: boolean
+      maybe: boolean
       body: ShellNode[]
       words: Word[]
       redirects: Redirect[]

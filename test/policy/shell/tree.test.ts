@@ -20,7 +20,7 @@ function nodeText(node: ShellNode): string {
     case 'pipeline':
       return node.parts.map(nodeText).join(' | ')
     case 'group': {
-      const marks = `${node.apart ? 'apart ' : ''}${node.background ? 'background ' : ''}`
+      const marks = `${node.apart ? 'apart ' : ''}${node.background ? 'background ' : ''}${node.maybe ? 'maybe ' : ''}`
       const words = node.words.length > 0 ? `<${wordsText(node.words)}> ` : ''
       return `{${marks}${words}${node.body.map(nodeText).join('; ')}${node.redirects.map(one => ` ${redirectText(one)}`).join('')}}`
     }
@@ -119,21 +119,25 @@ test('what is substituted is a script of its own, in every form', () => {
 test('compounds hold what they run, and say what runs apart or in the background', () => {
   check([
     ['a | b |& c', '[a] | [b] | [c]'],
-    ['a && b || c', '{[a]; [b]; [c]}'],
+    ['a && b || c', '{[a]; {maybe [b]}; {maybe [c]}}'],
+    ['a && b && c', '{[a]; {maybe [b]; {maybe [c]}}}'],
     ['! a', '{[a]}'],
     ['a &', '{apart background [a]}'],
     ['(a; b)', '{apart {[a]; [b]}}'],
     ['{ a; b; }', '{{[a]; [b]}}'],
     ['{ a; } > x', '{{{[a]}} >x}'],
-    ['if a; then b; elif c; then d; else e; fi', '{{[a]}; {[b]}; {{[c]}; {[d]}}; {[e]}}'],
-    ['if a; then b; fi', '{{[a]}; {[b]}}'],
-    ['while a; do b; done', '{{[a]}; {[b]}}'],
-    ['until a; do b; done', '{{[a]}; {[b]}}'],
+    [
+      'if a; then b; elif c; then d; else e; fi',
+      '{{[a]}; {maybe {[b]}}; {maybe {{[c]}; {maybe {[d]}}}}; {maybe {[e]}}}',
+    ],
+    ['if a; then b; fi', '{{[a]}; {maybe {[b]}}}'],
+    ['while a; do b; done', '{{[a]}; {maybe {[b]}}}'],
+    ['until a; do b; done', '{{[a]}; {maybe {[b]}}}'],
     ['for x in a b; do c; done', 'loop x in a b {{[c]}}'],
     ['for x; do c; done', 'loop x in - {{[c]}}'],
     ['select x in a; do c; done', 'loop x in a {{[c]}}'],
-    ['for ((i=0; i<$(n); i++)); do c; done', "{<'i' '0' 'i' $([n]) 'i'> {[c]}}"],
-    ['case $x in a|b) c;; *) d;; esac', '{<$x> {<a b> {[c]}}; {<***> {[d]}}}'],
+    ['for ((i=0; i<$(n); i++)); do c; done', "{<'i' '0' 'i' $([n]) 'i'> {maybe {[c]}}}"],
+    ['case $x in a|b) c;; *) d;; esac', '{<$x> {maybe <a b> {[c]}}; {maybe <***> {[d]}}}'],
     ['[[ -n $x && ! ( a == b ) ]]', '{<$x a b> }'],
     ['(( x + $(n) ))', "{<'x' $([n])> }"],
     ['f() { a; }', 'function f {{{[a]}}}'],
