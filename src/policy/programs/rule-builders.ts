@@ -134,8 +134,10 @@ export function reader(row: ReaderRow): ProgramRule {
 export function judgeReader(call: ProgramCall, row: ReaderRow, seen: ScannedFlags): undefined {
   judgeFlags(call, seen)
   // An unquoted unknown word may become several words, and one of them may be a flag that does more.
-  if (row.runs !== undefined || row.writes !== undefined)
+  if (row.runs !== undefined || row.writes !== undefined) {
     for (const { value } of seen.flags) if (value && !value.known) call.unknown(value)
+    for (const arg of seen.operands) if (arg.value.startsWith(HOLE)) call.unknown(arg)
+  }
   if (row.operands === 'text') {
     for (const arg of seen.operands) if (arg.value.startsWith(HOLE)) call.unknown(arg)
     return
