@@ -189,7 +189,12 @@ function changesExpansion(word: Word): boolean {
 const TRANSFORMS = /^[-+][a-zA-Z]*[aAcilnu]/
 
 /** `export A=1` sets A to the given value; `read A` and the like set it to anything. */
-function noteNames(words: Word[], isPlain: boolean, set: (name: string, how: string) => void, scope: ShellScope): undefined {
+function noteNames(
+  words: Word[],
+  isPlain: boolean,
+  set: (name: string, how: string) => void,
+  scope: ShellScope,
+): undefined {
   for (const word of words) {
     const [, name, equals] = /^(?:-[a-zA-Z]*v)?([A-Za-z_]\w*)(=)?/.exec(word.text) ?? []
     if (name === undefined) continue
