@@ -158,6 +158,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/daemon.ts')).addDaemonCommand(program),
   },
   {
+    name: 'api',
+    group: REST,
+    summary: 'Keys for other programs, and what they and you changed',
+    add: async program => (await import('./commands/api.ts')).addApiCommand(program),
+  },
+  {
     name: 'docs',
     group: REST,
     summary: 'Read a page of the documentation',
@@ -307,6 +313,12 @@ export const COMMANDS: CommandRow[] = [
     noun: 'agents',
     summary: 'Run a scripted model API on loopback',
     add: async program => (await import('./commands/simulate.ts')).addSimulateCommand(program),
+  },
+  {
+    name: 'audit',
+    noun: 'api',
+    summary: 'Show who changed what',
+    add: async program => (await import('./commands/audit.ts')).addAuditCommand(program),
   },
   {
     name: 'trust',

@@ -14,6 +14,7 @@ import { setShortRunner } from '../base/process/run-short.ts'
 import { programVersion } from '../base/program.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { openSecrets } from '../domain/config/open-secrets.ts'
+import { fillSecrets } from '../domain/config/secret-references.ts'
 import { Answerer } from '../domain/escalation.ts'
 import { AttachedTerminals } from '../human/terminals.ts'
 import { noteFolder } from '../memory/outbox.ts'
@@ -26,6 +27,7 @@ import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
 import { openAcceptedFiles } from './accepted-files.ts'
 import { enforceDeadlines } from './answers.ts'
 import { openAuthenticator } from './api/authenticate.ts'
+import { openJwtVerifier } from './api/jwt.ts'
 import { ApiKeys } from './api/keys.ts'
 import { type DaemonContext, readWorktreeDeps } from './context.ts'
 import { deliverAnswers } from './deliver-answers.ts'
@@ -99,6 +101,10 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     clock: systemClock,
     failed: error => log.warn({ error }, 'the last use of a key was not recorded'),
   })
+  const verifyJwt = openJwtVerifier({
+    ...{ env, log, now: systemClock.now },
+    settings: async () => (await fillSecrets((await loadConfig({ paths, env })).config, secrets)).api.jwt,
+  })
   const tmux = { run: paths.run, socket: paths.socket, env }
   await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
@@ -157,7 +163,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     startedAt: Date.now(),
     token,
     keys,
-    authenticator: openAuthenticator({ keys }),
+    authenticator: openAuthenticator({ keys, verifyJwt }),
     log,
     store,
     accepted,

@@ -40,3 +40,6 @@ export type SessionHost = (typeof SESSION_HOSTS)[number]
 /** How the confidence of experience is computed: outcomes that fade, with a lower bound, or steps up and down. */
 export const LEARNING_RULES = ['beta', 'seed'] as const
 export type LearningRule = (typeof LEARNING_RULES)[number]
+
+/** The algorithms of JSON web tokens that can count; `none` never does. */
+export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const

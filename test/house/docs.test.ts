@@ -131,11 +131,12 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
   )
   return [...inline, ...blocks].flatMap(line => {
     const call = /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*pcc ((?:[a-z]+ ?)*)(.*)$/.exec(line)
-    const [first, second] = (call?.[1] ?? '').trim().split(' ')
+    const [first, second, third] = (call?.[1] ?? '').trim().split(' ')
     if (!call || !first || first === 'help') return []
     const words =
       second &&
       [
+        'api',
         'daemon',
         'config',
         'trust',
@@ -154,7 +155,7 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
         'worktree',
         'merge',
       ].includes(first)
-        ? [first, second]
+        ? [first, second, ...(third && second === 'keys' ? [third] : [])]
         : [first]
     return [
       {

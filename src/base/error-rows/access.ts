@@ -32,6 +32,12 @@ export const ACCESS_ERRORS = {
     says: 'The key {name} is for the system {system}, and this is {here}.',
     next: 'Use a key of this system.',
   },
+  jwt_refused: {
+    exit: 1,
+    http: 401,
+    says: 'The JSON web token was refused: {problem}.',
+    next: 'See which tokens count with: pcc docs api-access',
+  },
   scope_needed: {
     exit: 1,
     http: 403,

@@ -3,10 +3,12 @@ import type { FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { type Caller, mayUse, type Scope } from '../../domain/access.ts'
 import { readBearer } from '../routes/guard.ts'
+import type { JwtVerifier } from './jwt.ts'
 import type { ApiKeys } from './keys.ts'
 
 export interface AuthenticatorDeps {
   keys: Pick<ApiKeys, 'verify'>
+  verifyJwt: JwtVerifier
   /** The name of this machine. */
   system?: string
 }
@@ -17,17 +19,26 @@ export interface Authenticator {
 }
 
 /** Finds out who calls by `Authorization: Bearer`, and by nothing else: no cookie, no part of the address. */
-export function openAuthenticator({ keys, system = hostname() }: AuthenticatorDeps): Authenticator {
+export function openAuthenticator({ keys, verifyJwt, system = hostname() }: AuthenticatorDeps): Authenticator {
   return {
     async authenticate(request) {
       const given = readBearer(request)
       if (given === undefined || given === '') throw new AppError('key_missing', {})
-      const { name, scope, project, system: only } = await keys.verify(given)
+      const caller = JWT.test(given) ? await verifyJwt(given) : await callerOfKey(given)
+      const { name, system: only } = caller
       if (only !== null && only !== system) throw new AppError('key_elsewhere', { name, system: only, here: system })
-      return { name, via: 'key', scope, project, system: only }
+      return caller
     },
   }
+
+  async function callerOfKey(given: string): Promise<Caller> {
+    const { name, scope, project, system } = await keys.verify(given)
+    return { name, via: 'key', scope, project, system }
+  }
 }
+
+/** A key of ours has no dots. The length is bounded before anything is decoded. */
+const JWT = /^[\w-]{1,1000}\.[\w-]{1,6000}\.[\w-]{0,1000}$/
 
 /** Throws if the caller may not do what needs this scope. */
 export function requireScope(caller: Caller, needed: Scope): void {

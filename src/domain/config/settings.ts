@@ -1,3 +1,4 @@
+import { JWT_SETTINGS } from './sections/access.ts'
 import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
@@ -63,6 +64,7 @@ const SETTINGS = {
   ...MERGE_SETTINGS,
   ...HOOKS_SETTINGS,
   ...SECRETS_SETTINGS,
+  ...JWT_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

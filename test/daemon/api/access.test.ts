@@ -14,7 +14,7 @@ async function keysWorld(t: TestContext) {
   const store = await openStore({ file: join(tempDir(t), 'pcc.db') })
   t.after(() => store.close())
   const keys = new ApiKeys({ store, clock, failed: assert.fail })
-  const { authenticate } = openAuthenticator({ keys, system: 'here' })
+  const { authenticate } = openAuthenticator({ keys, verifyJwt: () => assert.fail(), system: 'here' })
   const as = (authorization?: string) => authenticate({ headers: { ...(authorization && { authorization }) } })
   return { time, store, keys, as, bearer: (secret: string) => as(`Bearer ${secret}`) }
 }

@@ -180,4 +180,12 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'hooks.delegation.warn': 'test/supervisor/hooks/delegation.test.ts',
   'hooks.delegation.block': 'test/supervisor/hooks/delegation.test.ts',
   'hooks.delegation.allow': 'test/supervisor/hooks/delegation.test.ts',
+  'api.jwt.secret': 'test/daemon/api/jwt.test.ts',
+  'api.jwt.jwks': 'test/daemon/api/jwt.test.ts',
+  'api.jwt.supabase': 'test/daemon/api/jwt.test.ts',
+  'api.jwt.issuer': 'test/daemon/api/jwt.test.ts',
+  'api.jwt.audience': 'test/daemon/api/jwt.test.ts',
+  'api.jwt.algorithms': 'test/daemon/api/jwt.test.ts',
+  'api.jwt.clock_tolerance_seconds': 'test/daemon/api/jwt.test.ts',
+  'api.jwt.claim': 'test/daemon/api/jwt.test.ts',
 }

@@ -106,7 +106,10 @@ export async function openLives(
       const over = new AbortController()
       const keys = new ApiKeys({ store: mortal, clock, failed: () => {} })
       const world: DaemonContext = {
-        ...{ keys, authenticator: openAuthenticator({ keys }) },
+        ...{
+          keys,
+          authenticator: openAuthenticator({ keys, verifyJwt: () => Promise.reject(new Error('no tokens here')) }),
+        },
         accepted: { accept: async () => {} },
         secrets,
         ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mortal },

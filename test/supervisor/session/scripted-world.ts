@@ -122,7 +122,10 @@ export async function scriptedWorld(
   })
   const keys = new ApiKeys({ store, clock, failed: () => {} })
   const daemon: DaemonContext = {
-    ...{ keys, authenticator: openAuthenticator({ keys }) },
+    ...{
+      keys,
+      authenticator: openAuthenticator({ keys, verifyJwt: () => Promise.reject(new Error('no tokens here')) }),
+    },
     accepted: { accept: async () => {} },
     secrets,
     ...{ paths, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },

@@ -1,0 +1,58 @@
+import type { Command } from 'commander'
+import { ownZone } from '../../base/clock.ts'
+import { neutral } from '../../base/neutral.ts'
+import type { AuditEntry } from '../../domain/access.ts'
+import { parseSince } from '../../tasks/schedules.ts'
+import { openClient } from '../connection/client.ts'
+import { commandContext } from '../context.ts'
+import { optionParser } from '../options.ts'
+import { dateTime } from '../render/format.ts'
+import { pad } from '../render/text.ts'
+
+interface AuditOptions {
+  since?: number
+  by?: string
+  limit: number
+}
+
+/** `pcc audit`: who changed what, over the socket and over the API. */
+export function addAuditCommand(program: Command): void {
+  program
+    .command('audit')
+    .description('Show who changed what, you and other programs; nobody can change this list')
+    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
+      parseSince(text, ownZone(), Date.now()),
+    )
+    .option('--by <name>', 'only what this key changed; you are "you"')
+    .option('--limit <n>', 'show at most n entries, the newest', limitOption, 50)
+    .option('--json', 'print JSON')
+    .action(async ({ since, by, limit }: AuditOptions, command: Command) => {
+      const context = await commandContext(command)
+      const client = await openClient(context.paths, context)
+      const query = new URLSearchParams({
+        ...(since !== undefined && { since: String(since) }),
+        ...(by !== undefined && { caller: by }),
+        limit: String(limit),
+      })
+      const { entries } = await client.request<{ entries: AuditEntry[] }>('GET', `/audit?${query}`)
+      if (context.json) return context.out(JSON.stringify({ entries }, null, 2))
+      if (entries.length === 0) return context.out('Nothing was changed.')
+      for (const line of auditLines(entries.toReversed())) context.out(line)
+    })
+}
+
+const limitOption = optionParser(
+  text => (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= 1_000 ? Number(text) : undefined),
+  'It must be a number from 1 to 1000.',
+)
+
+/** One line for each, the newest last, as in a log. */
+export function auditLines(entries: readonly AuditEntry[]): string[] {
+  const widest = Math.max(...entries.map(({ caller }) => caller.length))
+  return entries.map(({ time, caller, via, action, target, failed }) => {
+    const how = failed === null ? '' : `  refused with ${failed}`
+    const what = target === '' ? action : `${action}  ${target}`
+    const line = `${dateTime(time)}  ${pad(caller, widest)}  ${pad(via, 'socket'.length)}  ${what}${how}`
+    return neutral(line.replaceAll('\n', '␊')) // a caller chooses what a path contains
+  })
+}
