@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { AppError, messageOf } from '../base/errors.ts'
+import { ExitCode } from './context.ts'
 import { editorFor, runInTerminal } from './run-in-terminal.ts'
 
 export interface ConfirmOptions {
@@ -17,7 +18,7 @@ export interface ConfirmOptions {
 
 /**
  * Asks a person y/N. Throws when the answer is no, and when nobody is there and `--yes` was not given. With `orSay`, any other answer is
- * returned.
+ * returned. Ctrl+C ends the command.
  */
 export async function confirm({
   action,
@@ -29,25 +30,36 @@ export async function confirm({
   if (yes) return undefined
   const input = streams.input ?? process.stdin
   if (!input.isTTY) throw new AppError('confirmation_needed', { action })
-  const lines = createInterface({ input, output: streams.output ?? process.stderr })
-  const inputClosed = new Promise<string>(resolve => lines.once('close', () => resolve('')))
-  try {
-    const choices = orSay === undefined ? '[y/N]' : `[y/N], or ${orSay}:`
-    const answer = (await Promise.race([lines.question(`${question} ${choices} `), inputClosed])).trim()
-    if (/^y(es)?$/i.test(answer)) return undefined
-    if (orSay !== undefined && !/^(no?)?$/i.test(answer)) return answer
-    throw new AppError('not_confirmed', { action })
-  } finally {
-    lines.close()
-  }
+  const choices = orSay === undefined ? '[y/N]' : `[y/N], or ${orSay}:`
+  const answer = (await askLine(`${question} ${choices} `, { ...streams, input })) ?? ''
+  if (/^y(es)?$/i.test(answer)) return undefined
+  if (orSay !== undefined && !/^(no?)?$/i.test(answer)) return answer
+  throw new AppError('not_confirmed', { action })
 }
 
-/** Asks a person Y/n. An end of the input is a no. */
+/** Asks a person Y/n. An end of the input is a no, and Ctrl+C ends the command. */
 export async function agrees(question: string): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr })
-  const inputClosed = new Promise<string>(resolve => lines.once('close', () => resolve('no')))
+  return /^(y|yes|)$/i.test((await askLine(`${question} [Y/n] `, {})) ?? 'no')
+}
+
+/** The exit code of a command that Ctrl+C ended at a question. */
+export const INTERRUPTED = 130
+
+/** One line that a person types; undefined at the end of the input. Whoever presses Ctrl+C wants the command to end, not to say no. */
+async function askLine(
+  question: string,
+  { input = process.stdin, output = process.stderr }: Pick<ConfirmOptions, 'input' | 'output'>,
+): Promise<string | undefined> {
+  const lines = createInterface({ input, output })
   try {
-    return /^(y|yes|)$/i.test((await Promise.race([lines.question(`${question} [Y/n] `), inputClosed])).trim())
+    return await new Promise((resolve, reject) => {
+      lines.once('SIGINT', () => reject(new ExitCode(INTERRUPTED)))
+      lines.once('close', () => resolve(undefined))
+      void lines.question(question).then(answer => resolve(answer.trim()), reject)
+    })
+  } catch (error) {
+    output.write('\n') // the cursor is still behind the question
+    throw error
   } finally {
     lines.close()
   }

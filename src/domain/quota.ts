@@ -17,6 +17,8 @@ export const QuotaWindow = z.object({
   resets_at: z.number().nullable(),
   source: QuotaSource,
   at: z.number(),
+  /** Of our own count: the tokens themselves. */
+  tokens: z.number().optional(),
 })
 export type QuotaWindow = z.infer<typeof QuotaWindow>
 

@@ -137,7 +137,7 @@ export interface RunDetail extends RunView {
   /** The open attempts and the latest of the others, in the order in which they were started. */
   attempts: AttemptView[]
   /** How full the account of its sessions is. */
-  quota: { level: QuotaLevel; window: string; utilization: number; source: QuotaSource } | null
+  quota: { level: QuotaLevel; window: string; utilization: number; source: QuotaSource; tokens?: number } | null
   /** The estimated time for the open tasks, from the time that others took; null while nothing is known. */
   left_ms: number | null
   /** Ready tasks that wait because they will probably change the same files as one at work. */

@@ -105,6 +105,8 @@ export const ImportedTask = z.strictObject({
   state: z.enum(['open', 'done', 'failed', 'cancelled']).optional(),
   /** Its line in the file, for messages. */
   line: z.number().int().optional(),
+  /** The column there of what it comes after, or of its title. */
+  column: z.number().int().optional(),
 })
 export type ImportedTask = z.infer<typeof ImportedTask>
 

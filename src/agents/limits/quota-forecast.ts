@@ -117,7 +117,8 @@ export function estimateSpending(
   now: number,
 ): QuotaWindow {
   const tokens = sessions.reduce((sum, { base, reports }) => sum + spentIn(reports, base), observed)
-  return { window: 'hour', utilization: tokens / maxTokensPerHour, resets_at: null, source: 'estimate', at: now }
+  const utilization = tokens / maxTokensPerHour
+  return { window: 'hour', utilization, resets_at: null, source: 'estimate', at: now, tokens }
 }
 
 /** Reports are totals, so the growth of each field counts. A field that fell started at zero again, with a new agent. */

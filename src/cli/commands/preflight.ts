@@ -5,20 +5,22 @@ import { neutral } from '../../base/neutral.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { readDiskReport } from '../../daemon/disk.ts'
+import { accountOf } from '../../domain/account.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { findManifest } from '../../domain/agents/find-manifest.ts'
 import { chooseAgent } from '../../domain/choose-agent.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
-import { faultOf } from '../../domain/limit.ts'
+import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import type { QuotaView } from '../../domain/quota.ts'
-import { accountLabel, vendorOf } from '../../domain/vendors.ts'
+import { vendorOf } from '../../domain/vendors.ts'
 import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { askGitLine } from '../../workspace/git/refs.ts'
+import { PROFILES, readGateSettings } from '../../workspace/verify/gate-settings.ts'
 import { findUnchecked, type Unchecked } from '../../workspace/verify/unchecked.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
-import { type CommandContext, isInteractive } from '../context.ts'
+import { type CommandContext, ExitCode, isInteractive } from '../context.ts'
 import { findLogin } from '../find-login.ts'
 import { loadSettings } from '../load-settings.ts'
 import { wakeTime } from '../render/format.ts'
@@ -139,15 +141,19 @@ async function offerToRun(
   const whole = commands.map(
     ([program, ...rest]) => [program, ...(program === 'pcc' ? placeFlags : []), ...rest] as const,
   )
-  const [{ agrees }, { runInTerminal }] = await Promise.all([import('../input.ts'), import('../run-in-terminal.ts')])
+  const [{ agrees, INTERRUPTED }, { runInTerminal }] = await Promise.all([
+    import('../input.ts'),
+    import('../run-in-terminal.ts'),
+  ])
   const question = `Run now: ${whole.map(words => words.map(quoteForShell).join(' ')).join(' && ')}?`
   if (!commands.every(asksItself) && !(await agrees(question))) return
   for (const [program, ...args] of whole) {
     const own = { command: process.execPath, args: [process.argv[1] ?? '', ...args] }
-    const { code } = await runInTerminal({
+    const { code, signal } = await runInTerminal({
       ...(program === 'pcc' ? own : { command: program, args }),
       ...{ env, cwd: project },
     })
+    if (code === INTERRUPTED || signal === 'SIGINT') throw new ExitCode(INTERRUPTED)
     if (code !== 0) return
   }
 }
@@ -201,20 +207,17 @@ function loginOffer(kind: string): Pick<PreflightRow, 'command'> {
   return vendorOf(kind).login.command === 'pcc agents login' ? { command: ['pcc', 'agents', 'login'] } : {}
 }
 
-/** Whether the daemon knows that the account may not be used now. */
+/** Whether the daemon knows that the account of this shell may not be used now. Another key is another account. */
 async function checkAccount(facts: PreflightFacts): Promise<PreflightRow[]> {
-  const { client, kind, env } = facts
+  const { client, chosen, env } = facts
   const { accounts, at } = await client.request<QuotaView>('GET', '/quota')
-  const label = accountLabel(kind, env)
-  return accounts.flatMap(({ label: own, account, gate, level, eases_at }): PreflightRow[] => {
-    if (own !== label) return []
+  const own = accountOf(chosen, env)
+  return accounts.flatMap(({ account, gate, level, eases_at }): PreflightRow[] => {
+    if (account !== own) return []
     const ref = account.slice(0, 6)
-    const [reason = '', remedy] = (gate?.reason ?? '').split('\n')
     const release = ['pcc', 'quota', 'release', '--account', ref] as const
     if (gate?.held) return [{ area: 'account', says: 'you hold it back', fix: release.join(' '), command: release }]
-    const fault = gate && faultOf(gate)
-    const offer = fault === 'login' && checkLogin(facts).length === 0 ? loginOffer(kind) : {}
-    if (fault) return [{ area: 'account', says: reason, fix: remedy ?? 'pcc doctor', ...offer }]
+    if (gate && faultOf(gate)) return [describeFault(gate, facts)]
     if (gate?.closed_until != null && gate.closed_until > at) {
       const says = `a limit closes it until ${wakeTime(gate.closed_until, at)}; work waits until then`
       return [{ area: 'quota', says, fix: `pcc quota release --account ${ref} --now, if the limit is over` }]
@@ -223,6 +226,16 @@ async function checkAccount(facts: PreflightFacts): Promise<PreflightRow[]> {
     const until = eases_at === null ? '' : ` until ${wakeTime(eases_at, at)}`
     return [{ area: 'quota', says: `its allowance is nearly used up${until}`, fix: 'pcc quota' }]
   })
+}
+
+/** The work that met the fault may be over by now, so its own remedy is not repeated here. */
+function describeFault(gate: AccountGate, { kind, env }: PreflightFacts): PreflightRow {
+  const [says = '', remedy = 'pcc doctor'] = (gate.reason ?? '').split('\n')
+  const row = { area: 'account', says: `at its last use: ${says}` }
+  const login = findLogin(kind, env)
+  if (faultOf(gate) !== 'login' || !login) return { ...row, fix: remedy }
+  if (login.by === 'variable') return { ...row, fix: `export ${login.name}=<new key>, then run this again` }
+  return { ...row, fix: vendorOf(kind).login.command || 'Log in with the agent itself', ...loginOffer(kind) }
 }
 
 async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promise<PreflightRow[]> {
@@ -283,14 +296,41 @@ async function checkTrust({ loaded, project, merges, verify }: PreflightFacts): 
   return [{ area: 'trust', says, fix: `pcc trust ${quoteForShell(project)}`, command: ['pcc', 'trust', project] }]
 }
 
-async function checkCommands({ loaded, merges, verify, project }: PreflightFacts): Promise<PreflightRow[]> {
+async function checkCommands(facts: PreflightFacts): Promise<PreflightRow[]> {
+  const { loaded, merges, verify, project } = facts
   const unchecked = merges && verify ? await findUnchecked(loaded, project) : undefined
+  if (merges && verify && !unchecked) return checkGatePrograms(facts)
   if (!unchecked || unchecked.why === 'untrusted') return [] // said by the check of trust
   const { why, says, fix } = unchecked
   const row = { area: 'checks', says: `${says}${unprovenEffect(loaded, why)}`, fix }
   if (why === 'none' || loaded.config.gates.unproven === 'allow') return [row]
   return [{ ...row, command: ['pcc', 'gates', 'detect', project, '--write', '--trust'] }]
 }
+
+/** A command whose program is not there checks nothing: every task of the night would wait for a person because of it. */
+function checkGatePrograms({ loaded: { config, origin }, env }: PreflightFacts): PreflightRow[] {
+  const { profile, commands } = readGateSettings(config)
+  return PROFILES[profile].commands.flatMap(name => {
+    const command = commands[name]
+    const program = command === undefined ? undefined : programIn(command)
+    if (program === undefined || findProgram(program, env)) return []
+    const says = `${name} cannot run: ${firstLine(program)} is not on the PATH (${firstLine(command ?? '')}). Finished work waits until it can`
+    return [{ area: 'checks', says, fix: `Install ${program}, or change gates.${name} (${origin(`gates.${name}`)})` }]
+  })
+}
+
+/** The program that a command starts with, behind variables and a `cd`; undefined where only the shell can tell. */
+function programIn(command: string): string | undefined {
+  const [, word] =
+    /^\s*\(?\s*(?:cd [\w./-]+ && )?(?:[A-Za-z_]\w*=[\w./-]* )*([A-Za-z][\w.+-]*)(?=[\s);]|$)/.exec(command) ?? []
+  return word === undefined || SHELL_WORDS.has(word) ? undefined : word
+}
+
+const SHELL_WORDS = new Set(
+  'alias break case cd command continue declare eval exec exit export for function hash if let local read return set shift source time trap type typeset ulimit umask unset until wait while'.split(
+    ' ',
+  ),
+)
 
 /** What becomes of work that no command checks. */
 function unprovenEffect({ config: { gates } }: LoadedConfig, why: Unchecked['why']): string {

@@ -93,16 +93,15 @@ export function memoryLines({ memory }: Pick<Report, 'memory'>): string[] {
   return [`Learned from ${recorded} of ${counted(sessions, 'session')}${whole}; ${tasks}`, ...worth]
 }
 
-/** How full the accounts are now, one line for each. */
+/** How full the accounts are now, one line for each. Our own count of tokens says nothing about that. */
 export function quotaLines({ quota, until }: Pick<Report, 'quota' | 'until'>): string[] {
   return quota.flatMap(({ account, windows }) => {
-    const usages = windows.map(({ window, utilization, resets_at, source }) => {
+    const reported = windows.filter(({ source }) => source !== 'estimate')
+    const usages = reported.map(({ window, utilization, resets_at, source }) => {
       const resets =
         resets_at === null || resets_at < until
           ? ''
           : ` until ${resets_at - until < 20 * 3_600_000 ? hourMinute(resets_at) : dayTime(resets_at)}`
-      if (source === 'estimate')
-        return `about ${Math.round(utilization * 100)}% of quota.max_tokens_per_hour (own estimate)`
       return `${windowName(window)} ${Math.round(utilization * 100)}%${resets}${source === 'vendor' ? '' : ` (${source})`}`
     })
     return usages.length === 0 ? [] : [`${account}: ${usages.join(', ')}`]

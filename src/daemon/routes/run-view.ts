@@ -145,8 +145,8 @@ async function readQuota(
   const known = windows.filter(({ source }) => source !== 'estimate')
   const [fullest] = (known.length > 0 ? known : windows).toSorted((a, b) => b.utilization - a.utilization)
   if (!fullest) return null
-  const { window, utilization, source } = fullest
-  return { level, window, utilization, source }
+  const { window, utilization, source, tokens } = fullest
+  return { level, window, utilization, source, ...(tokens !== undefined && { tokens }) }
 }
 
 /** How many earlier runs are read while this one has no finished task. */

@@ -6,6 +6,7 @@ import { readEnvSecrets } from '../../base/env-files.ts'
 import { AppError } from '../../base/errors.ts'
 import { chainBrains } from '../../brain/chain.ts'
 import { rulesBrain } from '../../brain/rules/question.ts'
+import { accountOf, formerAccounts } from '../../domain/account.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import { AGENT_TOOL_NAMES, type AgentToolName, CODE_TOOLS, MEMORY_TOOLS } from '../../domain/agent-tools.ts'
@@ -29,14 +30,7 @@ import { judgeSkill, settingSourcesFor, trustedFile, trustStatus, trustStatusIn 
 import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import type { LiveSettings, Policy, SessionBrain, SessionPolicy } from './context.ts'
-import {
-  accountOf,
-  brainEnvironment,
-  checkProgram,
-  formerAccounts,
-  secretEnvironment,
-  startNotes,
-} from './prepare-agent.ts'
+import { brainEnvironment, checkProgram, secretEnvironment, startNotes } from './prepare-agent.ts'
 import {
   agentFor,
   budgetsIn,

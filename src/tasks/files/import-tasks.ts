@@ -65,7 +65,7 @@ export async function importTasks(
   const withParts = new Set(tasks.flatMap(({ parent }) => parent ?? []))
   for (const wanted of ordered.order) {
     if (known.matches.has(wanted)) continue
-    const { id, line: _, state = 'open', description = '', ...rest } = wanted
+    const { id, line: _, column: _at, state = 'open', description = '', ...rest } = wanted
     const keepsId = id !== undefined && OWN_ID.test(id) && !taken.has(id)
     const task = await submitTask(
       {
@@ -121,11 +121,12 @@ async function refuseUnknown(
 ): Promise<void> {
   const names = new Set(tasks.flatMap(({ id }) => id ?? []))
   const problems: FileProblem[] = []
-  for (const { line = 0, after = [], parent } of tasks) {
+  for (const { line = 0, column, after = [], parent } of tasks) {
+    const place = { line, ...(column !== undefined && { column }) }
     for (const name of [...after, ...(parent === undefined ? [] : [parent])]) {
       if (names.has(name) || idOf(name) !== undefined || (OWN_ID.test(name) && (await store.tasks.get(name, tx))))
         continue
-      problems.push({ line, problem: `no task has the id or title ${JSON.stringify(name.slice(0, 60))}` })
+      problems.push({ ...place, problem: `no task has the id or title ${JSON.stringify(name.slice(0, 60))}` })
     }
   }
   if (problems.length > 0) throw tasksWrongError('the file', problems)

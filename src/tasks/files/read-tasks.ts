@@ -45,7 +45,8 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
     if (taken !== undefined)
       problems.push({ ...place, problem: `${JSON.stringify(id)} is the id of line ${taken} already` })
     if (id !== undefined) lines.set(id, line)
-    read.push({ task: { ...checked.data, line }, raw })
+    const { afterColumn: column = raw.column } = raw
+    read.push({ task: { ...checked.data, line, ...(column !== undefined && { column }) }, raw })
   }
   if (problems.length === 0) problems.push(...resolveReferences(read))
   if (problems.length > 0) throw tasksWrongError(path, problems)
@@ -80,6 +81,7 @@ function resolveReferences(read: readonly ReadTask[]): FileProblem[] {
       const lines = [match, ...others].map(other => other?.task.line).join(', ')
       problems.push({
         line: of.raw.line,
+        ...(of.task.column !== undefined && { column: of.task.column }),
         problem: `${JSON.stringify(name)} may be each of the lines ${lines}: give it an id`,
       })
     }

@@ -13,8 +13,9 @@ export interface RawTask {
   value: unknown
   /** Its number in a numbered list. */
   number?: string
-  /** The text in `(after: …)` at the end of its title. */
+  /** The text in `(after: …)` at the end of its title, and where that begins. */
   after?: string
+  afterColumn?: number
 }
 
 /** A problem in a file, and its place. */
@@ -69,16 +70,36 @@ interface Item {
  */
 export function fromMarkdown(text: string): RawTasks {
   const boxes = readList(text, source => BOX.exec(source))
-  if (boxes.tasks.length > 0) return boxes
+  if (boxes.tasks.length > 0) return withPlainOrder(boxes)
   const lines = text.split(/\r?\n/)
   const sectionOf = (heading: string) => sectionNamed(/^#{1,6}[ \t]+(.*)$/.exec(heading)?.[1] ?? '')
   const hasSection = lines.some(line => sectionOf(line) === 'tasks')
   let section: string | undefined
-  return readList(text, (source, inside) => {
+  const items = readList(text, (source, inside) => {
     if (/^#{1,6}[ \t]/.test(source)) section = sectionOf(source)
     const isTask = section === 'tasks' || (section === undefined && !hasSection)
     return isTask && !inside ? ITEM.exec(source) : null
   })
+  return withPlainOrder(items)
+}
+
+/** `(after Validate ISBN numbers)` without its colon means the same, if every name in it is that of a task in the file. */
+function withPlainOrder(raw: RawTasks): RawTasks {
+  const read = raw.tasks.map(task => {
+    const value = task.value as { title: unknown; id?: unknown }
+    const [, title = '', names = ''] = (typeof value.title === 'string' && PLAIN_AFTER.exec(value.title)) || []
+    return { task, value, title: title || String(value.title), names: task.after === undefined ? names.trim() : '' }
+  })
+  const known = new Set(
+    read.flatMap(({ task, value, title }) => [titleKey(title), String(value.id ?? ''), task.number ?? '']),
+  )
+  const isKnown = (name: string) => name !== '' && (known.has(name) || known.has(titleKey(name)))
+  for (const { task, value, title, names } of read) {
+    if (names === '' || !splitNames(names, isKnown).every(isKnown)) continue
+    task.after = names
+    value.title = title
+  }
+  return raw
 }
 
 /** `itemIn` says which lines begin a task. */
@@ -144,9 +165,17 @@ const TASK_COMMENT = /[ \t]*<!--\s*task:\s*(\{.*\})\s*-->[ \t]*$/i
 const TASK_WORD = /<!--\s*task\b/i
 const MISPLACED =
   'a comment with the fields of a task stands at the end of its line, as in: - [ ] Title <!-- task: {"priority":5} -->'
+const ORDER_WORDS = 'after|depends on|needs|requires|blocked by|waits for'
 /** What a task comes after, at the end of its title: ids, titles or numbers of the file. */
-export const AFTER = /[ \t]*\((?:after|depends on):[ \t]*((?:[^()]|\([^()]*\))*)\)[ \t]*$/i
+export const AFTER = new RegExp(String.raw`[ \t]*\((?:${ORDER_WORDS}):[ \t]*((?:[^()]|\([^()]*\))*)\)[ \t]*$`, 'i')
+const PLAIN_AFTER = new RegExp(String.raw`^(.*\S)[ \t]+\((?:${ORDER_WORDS})[ \t]+([^()]+)\)[ \t]*$`, 'i')
+const AFTER_WORD = new RegExp(String.raw`\((?:${ORDER_WORDS}):`, 'i')
+/** Where a title would be read as an order: written back, it needs a space. */
+export const LIKE_AFTER = new RegExp(String.raw`\((?=(?:${ORDER_WORDS})[: \t])`, 'gi')
 const STATES: Record<string, string> = { x: 'done', X: 'done', '-': 'cancelled', '~': 'failed' }
+
+const STRAY =
+  'what a task comes after stands at the end of its title, in brackets, as in: - [ ] Import books (after: isbn)'
 
 /** A title may hold a comma or "and": the longest beginning that is a name comes first, and only what is left is split on. */
 export function splitNames(text: string, isKnown: (name: string) => boolean): string[] {
@@ -173,13 +202,17 @@ function parseItem(
   }
   const after = AFTER.exec(text)?.[1]?.trim()
   const title = text.replace(AFTER, '').trim()
+  const afterColumn = column + text.search(AFTER_WORD)
+  if (after === '') raw.problems.push({ line, column: afterColumn, problem: 'it names no task' })
+  const stray = title.search(AFTER_WORD)
+  if (stray >= 0) raw.problems.push({ line, column: column + stray, problem: STRAY })
   const state = STATES[mark]
   const value = {
     title,
     ...(state && { state }),
     ...parseFields(json, { line, column: source.lastIndexOf('<!--') + 1 }, raw),
   }
-  const task = { line, column, value, ...(number !== undefined && { number }), ...(after && { after }) }
+  const task = { line, column, value, ...(number !== undefined && { number }), ...(after && { after, afterColumn }) }
   return { task, indent, name: `line ${line}`, body: [], fence: undefined }
 }
 

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
-import { AFTER, type TaskFormat } from './task-text.ts'
+import { LIKE_AFTER, type TaskFormat } from './task-text.ts'
 
 /** Writes tasks as a file from which `readTasks` reads the same tasks with the same ids. The history of runs is not included. */
 export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): string {
@@ -66,7 +66,7 @@ function itemLines(task: TaskView, depth: number): string[] {
   } = { parent: undefined, description: undefined, ...plainTask(task) }
   const before = '  '.repeat(depth)
   const isPlain = description !== undefined && isPlainText(description)
-  const shown = title.replaceAll('<!--', '<! --').replace(AFTER, hidden => hidden.replace('(', '( '))
+  const shown = title.replaceAll('<!--', '<! --').replace(LIKE_AFTER, '( ')
   const hidden = {
     ...more,
     ...(shown !== title && { title }),

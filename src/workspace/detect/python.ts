@@ -25,7 +25,9 @@ export const python: Ecosystem = async folder => {
   if (!found) return undefined
   const { manager, from } = found
   const findMention = await openMentions(folder, manifest)
-  const call = (words: string) => `${manager.run}${words}`
+  // Without a manager's environment there may be no `python`: Debian and others have only `python3`.
+  const call = (words: string) =>
+    manager.run === '' ? words.replace(/^python /, 'python3 ') : `${manager.run}${words}`
   return {
     ecosystem: 'python',
     manager: manager.name,

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { systemClock } from '../../../src/base/clock.ts'
+import { accountOf } from '../../../src/domain/account.ts'
+import { accountLabel } from '../../../src/domain/vendors.ts'
+import { openStore } from '../../../src/store/open.ts'
 import { onTerminal } from '../../e2e/pty.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { pccFor } from '../pcc.ts'
@@ -110,6 +116,38 @@ test('at a terminal a person is asked whether to mend it now, and it is done bef
   )
 })
 
+test('Ctrl+C at a question before a run ends the command: no run begins', async t => {
+  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const files = { 'a.txt': 'a\n', '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' }
+  const project = gitProject(t, files)
+  const untrusted = onTerminal(t, pcc, ['run', project, '--detach'])
+  await untrusted.see(/Let this content take effect.*\[y\/N\]/)
+  untrusted.type('\x03')
+  assert.equal(await untrusted.exit, 130, 'a question of a command that was started belongs to the whole')
+  await pcc.run(['trust', project, '--yes'])
+  writeFileSync(join(project, 'a.txt'), 'mine\n')
+  const dirty = onTerminal(t, pcc, ['run', project, '--detach'])
+  await dirty.see(/Run now: git commit --all\? \[Y\/n\]/)
+  dirty.type('\x03')
+  assert.equal(await dirty.exit, 130)
+  assert.deepEqual(JSON.parse((await pcc.run(['runs', '--json'])).stdout).runs, [])
+})
+
+test('a check whose program is not on the PATH is named before a run, with the file to change', async t => {
+  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const gates =
+    'build = "cd src && CI=1 no-such-builder all"\nlint = "test -d ."\ntest = "no-such-python -m unittest"\n'
+  const project = gitProject(t, { '.perpetualcc.toml': `version = 1\n[gates]\n${gates}` })
+  await pcc.run(['trust', project, '--yes'])
+  const { stderr } = await pcc.run(['run', project, '--dry-run'])
+  assert.match(stderr, /! checks +build cannot run: no-such-builder is not on the PATH \(cd src && CI=1/)
+  assert.match(
+    stderr,
+    /! checks +test cannot run: no-such-python is not on the PATH [\s\S]*→ Install no-such-python, or change gates\.test \(\S+\.perpetualcc\.toml:5\)/,
+  )
+  assert.equal(stderr.match(/^!/gm)?.length, 2, stderr)
+})
+
 test('what is run at once uses the settings and the data that the command itself was given', async t => {
   const pcc = pccFor(t, ASK)
   const project = gitProject(t, CHECKED)
@@ -123,6 +161,28 @@ test('what is run at once uses the settings and the data that the command itself
   const again = await pcc.run([...place, 'run', project, '--dry-run'])
   await pcc.run([...place, 'daemon', 'stop'])
   assert.equal(again.stderr, '')
+})
+
+test('a login that was refused is named before a run, for that key alone and without a run that may be over', async t => {
+  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'refused' })
+  const project = gitProject(t, { '.perpetualcc.toml': 'version = 1\n' })
+  const { database } = appPathsFor({ env: pcc.env })
+  mkdirSync(dirname(database), { recursive: true })
+  const account = accountOf({ kind: 'claude', name: 'claude' }, pcc.env)
+  {
+    await using store = await openStore({ file: database })
+    await store.quota.label(account, accountLabel('claude', pcc.env))
+    const message = 'The login was refused.\nexport ANTHROPIC_API_KEY=<new key> && pcc resume r-0a0a0a --detach'
+    const gates = openAccountGates({ store, clock: systemClock })
+    await gates.close(account, { fault: 'login', message, source: 'result' })
+  }
+  const seen = async (ANTHROPIC_API_KEY: string) =>
+    (await pcc.run(['run', project, '--dry-run'], { env: { ANTHROPIC_API_KEY } })).stderr
+  assert.match(
+    await seen('refused'),
+    /! account +at its last use: The login was refused\.\n +→ export ANTHROPIC_API_KEY=<new key>, then run this again\n/,
+  )
+  assert.doesNotMatch(await seen('another'), /account/)
 })
 
 test('an agent whose program is not there is named before the work begins, with how to get it', async t => {

@@ -5,15 +5,10 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { findBubblewrap } from '../../../src/base/sandbox/bubblewrap.ts'
 import { readModelSetup } from '../../../src/brain/open.ts'
+import { accountOf, formerAccounts } from '../../../src/domain/account.ts'
 import { STANDARD_AGENT_ENV } from '../../../src/domain/agent-env.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
-import {
-  accountOf,
-  brainEnvironment,
-  formerAccounts,
-  secretEnvironment,
-  startNotes,
-} from '../../../src/supervisor/session/prepare-agent.ts'
+import { brainEnvironment, secretEnvironment, startNotes } from '../../../src/supervisor/session/prepare-agent.ts'
 import { networkFileSystem, planSandbox, sandboxNotes } from '../../../src/workspace/command/plan-sandbox.ts'
 import { configWith } from '../../brain/sample.ts'
 import { writeConfigFiles } from '../../domain/config/config-files.ts'

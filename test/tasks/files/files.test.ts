@@ -30,6 +30,9 @@ const A_TASK = fc.record({
       'a <!-- task: {} --> b',
       'a (after: b)',
       '(after: x)',
+      'a (after b)',
+      'a (needs: b) c',
+      'a (waits for: b',
       '- [ ] box',
       '<!-- x',
       '[x] y',
@@ -186,7 +189,8 @@ test('several names, titles with commas, tasks of the project, and YAML without 
   const graph = await openGraph(t)
   const there = await graph.add('Old, and done')
   const text =
-    '- A\n- B, with care\n- C and D\n- E (after: B, with care)\n- F (after: A, C and D)\n- G (after: a and C and D)\n'
+    '- A\n- B, with care\n- C and D\n- E (after: B, with care)\n- F (after: A, C and D)\n- G (after: a and C and D)\n' +
+    '- H (after A, C and D)\n- I (needs: H)\n- Clean up (after lunch)\n'
   const ids = async () => new Map((await graph.tasks.list({ project: '/p' })).map(({ title, id }) => [title, id]))
   await imported(graph, text, 'markdown', { update: true })
   const yaml = 'tasks:\n  - id: 1\n    title: X\n  - title: Y\n    after: 1\n  - title: Z\n    after: Old, and done\n'
@@ -198,6 +202,9 @@ test('several names, titles with commas, tasks of the project, and YAML without 
   assert.deepEqual(await after('E'), named('B, with care'))
   assert.deepEqual(await after('F'), named('A', 'C and D'))
   assert.deepEqual(await after('G'), named('A', 'C and D'))
+  assert.deepEqual(await after('H'), named('A', 'C and D'), 'the colon may be missing')
+  assert.deepEqual(await after('I'), named('H'))
+  assert.deepEqual(await after('Clean up (after lunch)'), [], 'no task has that name')
   assert.deepEqual(await after('Y'), named('X'))
   assert.deepEqual(await after('Z'), [there.id])
 })
@@ -277,7 +284,11 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     ['jsonl', '{"title":"a"}\nnonsense', /line 2, column 1: this is not JSON/],
     ['jsonl', '{"title":"a","prio":1}', /line 1, column 1: .*prio/],
     ['jsonl', '{"title":"\\u0007 \\u001b[2J"}', /line 1, column 1: title/],
-    ['jsonl', '{"title":"a","after":["nowhere"]}', /line 1: no task has the id or title "nowhere"/],
+    ['jsonl', '{"title":"a","after":["nowhere"]}', /line 1, column 1: no task has the id or title "nowhere"/],
+    ['markdown', '# P\n\n- One\n- Two (after: Onn)', /line 4, column 7: no task has the id or title "Onn"/],
+    ['markdown', '- [ ] A\n- [ ] B (after: A', /line 2, column 9: what a task comes after stands at the end/],
+    ['markdown', '- A\n- B (needs: A) soon', /line 2, column 5: what a task comes after stands at the end/],
+    ['markdown', '- A\n- B (after: )', /line 2, column 5: it names no task/],
     [
       'jsonl',
       '{"title":"a","id":"a","after":["b"]}\n{"title":"b","id":"b","after":["a"]}',
@@ -292,7 +303,7 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     ['markdown', '- [ ] fine\n- [ ] a <!-- task: {id:a -->', /line 2, column 9: this comment is not of the form/],
     ['markdown', '- a <!-- task: {"id":"a"} --> b', /line 1, column 5: this comment/],
     ['markdown', '- [ ] a\n  <!-- task: {"id":"a"} -->', /line 2, column 3: a comment .* stands at the end/],
-    ['markdown', '- A\n- a\n- B (after: A)', /line 3: "A" may be each of the lines 1, 2: give it an id/],
+    ['markdown', '- A\n- a\n- B (after: A)', /line 3, column 5: "A" may be each of the lines 1, 2: give it an id/],
     ['markdown', '- [ ] a <!-- task: {oops} -->', /line 1, column 9: the text in .* is not JSON/],
     ['jsonl', JSON.stringify({ title: 'again', id: there.id }), /Tasks with these ids already exist/],
   ]

@@ -206,7 +206,7 @@ export const SAMPLES: Sample[] = [
     title: 'pip with requirements, tests of the standard library; pytest-cov alone is no pytest',
     files: { 'requirements.txt': 'flask\npytest-cov\n', 'tests/test_x.py': '' },
     managers: ['pip (requirements.txt)'],
-    commands: ['setup: pip install -r requirements.txt', 'test: python -m unittest discover tests'],
+    commands: ['setup: pip install -r requirements.txt', 'test: python3 -m unittest discover tests'],
   },
   {
     title: 'pipenv with Django',

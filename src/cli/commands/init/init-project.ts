@@ -16,7 +16,7 @@ import { readCheckoutStatus } from '../../../workspace/git/checkout-state.ts'
 import { git } from '../../../workspace/git/git.ts'
 import { committerEnv } from '../../../workspace/git/harden.ts'
 import { type CommandContext, ExitCode, isInteractive } from '../../context.ts'
-import { agrees } from '../../input.ts'
+import { agrees, INTERRUPTED } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
 import type { IndexedCode } from '../code/index-code.ts'
 import { readInstalled } from '../hooks/record.ts'
@@ -148,7 +148,8 @@ async function offerHooks(vendors: HookVendor[], context: CommandContext): Promi
   try {
     await installHooks({ vendors, scope: 'user', yes: false, http: false }, context)
   } catch (error) {
-    if (!(error instanceof AppError || error instanceof ExitCode)) throw error
+    const isInterrupted = error instanceof ExitCode && error.code === INTERRUPTED
+    if (isInterrupted || !(error instanceof AppError || error instanceof ExitCode)) throw error
     print(context, [hooksRemark(vendors)])
   }
 }

@@ -1,7 +1,7 @@
 import { neutral } from '../../../base/neutral.ts'
 import type { RunOutcome } from '../../../domain/attempt.ts'
 import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../../domain/run.ts'
-import { duration, wakeTime, windowName } from '../../render/format.ts'
+import { duration, shortCount, wakeTime, windowName } from '../../render/format.ts'
 import { firstLine, type Tone } from '../../render/text.ts'
 
 /** The glyph, colour and words of each outcome. */
@@ -79,12 +79,12 @@ export function costText(cost: number): string {
   return `$${cost.toFixed(2)}`
 }
 
-/** `62% of the 5-hour window (warning)`, or `about 212% of quota.max_tokens_per_hour (own estimate)`; `undefined` when it is not known. */
+/** `62% of the 5-hour window (warning)`, or our own count, which is no share of anything that a vendor allows; `undefined` when it is not known. */
 export function quotaText({ quota }: Pick<RunDetail, 'quota'>): string | undefined {
   if (!quota) return undefined
-  const { level, window, utilization, source } = quota
+  const { level, window, utilization, source, tokens = 0 } = quota
+  if (source === 'estimate') return tokens === 0 ? undefined : `${shortCount(tokens)} tokens in the last hour`
   const percent = `${Math.round(utilization * 100)}%`
-  if (source === 'estimate') return `about ${percent} of quota.max_tokens_per_hour (own estimate)`
   return `${percent} of the ${windowName(window)} window${level === 'unknown' ? '' : ` (${level})`}`
 }
 

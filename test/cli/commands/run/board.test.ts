@@ -112,11 +112,12 @@ test('the board shows what is at work with its last line, what was done, the cou
   ])
 })
 
-test('the board shows our own estimate as one, not as a window of the vendor', () => {
-  const run = someRun({ quota: { level: 'unknown', window: 'hour', utilization: 2.12, source: 'estimate' } })
+test('the board shows our own count as tokens, not as a share that would look like a limit', () => {
+  const quota = { level: 'unknown', window: 'hour', utilization: 6.68, source: 'estimate', tokens: 668_000 } as const
+  const run = someRun({ quota })
   const lines = boardFrame(openBoard(run), { terminal: plainTerminal(100), height: 20, now: NOW }).join('\n')
-  assert.match(lines, / · about 212% of quota\.max_tokens_per_hour \(own estimate\)/)
-  assert.doesNotMatch(lines, /window/)
+  assert.match(lines, / · 668K tokens in the last hour/)
+  assert.doesNotMatch(lines, /window|%|quota/)
 })
 
 test('the board never has more lines than the screen, and always shows the keys', () => {
