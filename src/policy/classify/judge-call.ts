@@ -4,6 +4,7 @@ import { type Fence, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
 import { findProgram } from '../programs/programs.ts'
+import { judgeCommandFlags } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
@@ -35,6 +36,7 @@ export function judgeCall(call: ProgramCall): undefined {
   judgeSharedFiles(call)
   if (call.fence.worktree && WORKTREE_PROGRAMS.test(named.name))
     call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${GIT_ALTERNATIVES.commit}`)
+  judgeCommandFlags(call)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')
 }

@@ -1,11 +1,12 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, atDoubleDash, findFlag, isFlag } from '../shell/args.ts'
+import { type Arg, atDoubleDash, deriveArg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, type SeenFlag, scanFlags } from '../shell/flag-table.ts'
 import { go } from './compilers.ts'
 import { listRecipeLines, readJustFile, readMakeFile } from './make-file.ts'
 import { named, verbs } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
+import { judgeStep } from './step-names.ts'
 
 const MAKE_FLAGS = flagTable({
   loose: true,
@@ -20,13 +21,22 @@ const MAKE_FLAGS = flagTable({
 const FAR =
   /(^|[-_:./])(install|uninstall|deploy|publish|release|destroy|drop|wipe|nuke|purge|prod|production|distclean|mrproper|teardown|provision|push|upload|flash|burn)([-_:./]|$)/i
 
-/** A variable of the makefile: often a compiler or a list of flags, which are run. */
+/** A variable of the makefile: often a compiler or a list of flags, which are run. A number or a switch is neither. */
 function judgeVariable(call: ProgramCall, arg: Arg): undefined {
   const value = arg.value.slice(arg.value.indexOf('=') + 1)
+  if (/^(\d+|true|false|yes|no|on|off|)$/.test(value)) return
+  if (PROGRAM_NAME.test(arg.value) || /\s/.test(value)) {
+    call.say('flag.runs', 'MEDIUM', `${arg.text} may be a command that ${call.name} runs`, arg)
+    call.shell(deriveArg(value, arg))
+  }
   if (/^[/~]|(^|\/)\.\.(\/|$)|[;`|&$]|\$\(/.test(value))
     return call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or use something outside the project`, arg)
   call.say('tool.flag', 'MEDIUM', `${arg.text} changes a variable of the makefile`, arg)
 }
+
+/** Variables that hold a program, in most makefiles. */
+const PROGRAM_NAME =
+  /^(CC|CXX|CPP|LD|AR|AS|FC|LEX|YACC|SHELL|MAKE|[A-Z_]*(CMD|COMMAND|EXEC|RUNNER|LAUNCHER|WRAPPER|COMPILER))[:+?]?=/
 
 /** make and the like run what the project's own file says for a target, as `npm run` does. */
 const make: ProgramRule = call => {
@@ -47,6 +57,7 @@ const make: ProgramRule = call => {
     else if (/^\w+[:+?]?=/.test(arg.value)) judgeVariable(call, arg)
     else if (FAR.test(arg.value))
       call.say('script.far', 'MEDIUM', `${arg.text} sounds as if it reached beyond the project`, arg)
+    else judgeStep(call, arg)
   }
   judgeToolWords(call, call.args.filter(isFlag))
   judgeRecipes(call, flags, operands)
@@ -111,6 +122,10 @@ const MAX_INCLUDES = 8
 const STEPS =
   /^:?([\w.-]+:)*(test|tests|check|build|compile|assemble|verify|validate|package|lint|clean|classes|testClasses|test-compile|process-resources|integration-test|site|spotlessCheck|ktlintCheck|detekt|checkstyle\w*|pmd\w*|spotbugs\w*|tasks|dependencies|properties|projects|help|compileJava|compileKotlin|compileTestJava|compileTestKotlin|javadoc|jar|war|bootJar|jacocoTestReport|koverReport|testDebugUnitTest|testReleaseUnitTest|assembleDebug|lintDebug|dependency:(tree|analyze|list|resolve)|help:effective-pom|versions:display-\S+|surefire:test|compiler:compile|resources:resources|scalafmtCheck(All)?|scalafmt(All)?|testOnly|testQuick|Test\/compile|doc|docs|format|fmt|analyze|doctor|query|cquery|info|deps|outline|all|unit|default|benchmark|bench)$/
 
+/** Phases of Maven, and goals of plugins that only check or show. Any other plugin is fetched by its name, and may do anything. */
+const GOALS =
+  /^(validate|compile|test|package|verify|clean|site|(process|generate)-[a-z-]+|test-compile|integration-test|(dependency|versions):(tree|analyze|list|resolve|display-\S+)|help:\S+|surefire:test|failsafe:(integration-test|verify)|compiler:\S+|resources:\S+|(checkstyle|pmd|spotbugs|spotless|fmt|formatter|license|enforcer):(check|apply|format|enforce)|jacoco:report|javadoc:javadoc)$/
+
 /** Tools that build whole projects from their own build files. */
 export const BUILDERS: ProgramRules = {
   go,
@@ -119,12 +134,13 @@ export const BUILDERS: ProgramRules = {
     'mvn mvnw mvnd',
     tool({
       words: true,
-      steps: STEPS,
+      steps: GOALS,
+      fetched: /:/,
       flags: `-q -B -o -e -X -U -N -C -V -T: -pl: -am -amd -P: -rf: -fae -ff -fn -ntp -batch-mode -offline -errors -no-transfer-progress
         -also-make -also-make-dependents -projects: -threads: -fail-fast -fail-at-end -non-recursive -update-snapshots -quiet
         -DskipTests* -Dtest=* -Dmaven.test.* -DfailIfNoTests* -Dsurefire.failIfNoSpecifiedTests* -Dskip* -Dcheckstyle.skip* -Dit.test*
         -Dspotless.* -Dstyle.color* -resume-from: -activate-profiles:`,
-      medium: /^(install|-f|--file|-s|--settings|-gs|.*=\/.*)$/,
+      medium: /^(-f|--file|-s|--settings|-gs|.*=\/.*)$/,
       high: /^(deploy.*|release:.*|-Dmaven\.ext\.class\.path.*|-javaagent.*|exec:.*)$/,
     }),
   ),
@@ -258,6 +274,8 @@ export const BUILDERS: ProgramRules = {
   mix: call => {
     const [verb, ...rest] = call.args
     if (verb?.value === 'cmd' || verb?.value === 'do') call.run(rest)
+    if (verb?.value === 'eval' && rest[0]) judgeInline(call, rest[0])
+    if (verb) judgeStep(call, verb)
     const code = rest.find((_, at) => /^(-e|--eval)$/.test(rest[at - 1]?.value ?? ''))
     if (code) judgeInline(call, code)
     MIX(call)

@@ -33,13 +33,13 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     return say(call, 'git.force', 'HIGH', 'git clean deletes files that are in no commit')
   },
   reset: (call, args) => {
-    const hard = has(args, /^--(ha|me|ke)[a-z]*$/)
+    const hard = has(args, /^--(h|me|k)[a-z]*$/)
     if (hard) return say(call, 'git.destroy', 'HIGH', `${hard.text} throws away changes`, hard)
     const moves = findOperands(args).find(arg => /[~^@{]|^(origin|upstream)\//.test(arg.value) && arg.value !== 'HEAD')
     return moves && !has(args, /^--$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it moves the branch', moves) : undefined
   },
   checkout: (call, args) => {
-    const force = has(args, /^(-[a-zA-Z]*f[a-zA-Z]*|--force|-B|--ours|--theirs|--orphan|-p|--patch)$/)
+    const force = has(args, /^(-[a-zA-Z]*f[a-zA-Z]*|--f[a-z]*|-B|--ou[a-z]*|--the[a-z]*|--or[a-z]*|-p|--pat[a-z]*)$/)
     if (force) return say(call, 'git.destroy', 'HIGH', `${force.text} throws away changes`, force)
     const dash = args.findIndex(arg => arg.value === '--')
     const dot = has(args, /^(\.|\.\/|\*|:\/|:\(.*\).*)$/)
@@ -55,7 +55,7 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     return undefined
   },
   switch: (call, args) => {
-    const force = has(args, /^(-f|--force|--discard-changes|-C|--force-create|--orphan|--disc.*)$/)
+    const force = has(args, /^(-[a-zA-Z]*[fC][a-zA-Z]*|--f[a-z-]*|--o[a-z]*|--di[a-z-]*)$/)
     return force ? say(call, 'git.destroy', 'HIGH', `${force.text} throws away changes`, force) : undefined
   },
   restore: (call, args) => {
@@ -68,7 +68,10 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     const listed = has(args, /^--pathspec/)
     if (listed) return say(call, 'git.destroy', 'HIGH', 'git restore throws away changes of many files', listed)
     const wide = has(args, /^(\.|\.\/|\*|:\/|:\(.*|--source.*|-s.*)$/)
-    return wide ? say(call, 'git.destroy', 'HIGH', 'git restore throws away changes of many files', wide) : undefined
+    if (wide) return say(call, 'git.destroy', 'HIGH', 'git restore throws away changes of many files', wide)
+    // In a worktree of its own an agent may take back what it did; elsewhere it may be the person's work.
+    if (call.fence.worktree) return undefined
+    return say(call, 'git.discard', 'MEDIUM', 'git restore throws away changes of a file')
   },
   branch: (call, args) => {
     const force = has(args, /^(-[a-zA-Z]*[DMCf][a-zA-Z]*|--force|--fo.*)$/)

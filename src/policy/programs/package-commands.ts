@@ -3,6 +3,7 @@ import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
 import { judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
 import { judgePackageScripts } from './package-scripts.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
+import { judgeStep } from './step-names.ts'
 
 export interface Manager {
   /** LOW verbs: they build, test, list, or fetch what the project names. */
@@ -130,6 +131,7 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
   if (script.value === 'env') call.say('env.print', 'MEDIUM', 'it shows the environment', script)
   if (FAR_SCRIPT.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
+  else for (const word of [script, ...words.slice(1), ...after]) judgeStep(call, word)
   const index = call.args.indexOf(script)
   if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < index))
     return call.run(call.args.slice(index))

@@ -203,6 +203,8 @@ export interface WrapperRow extends FlagSpec {
   besides?: { risk: Risk; code: string; text: string }
   /** Set if the remaining words are joined and read by a shell (`watch`). */
   joins?: boolean
+  /** Set if it starts a shell where there is nothing to run: what it reads then is a script. */
+  shellAlone?: boolean
   /** The reason that is added if there is nothing to run. */
   alone?: { risk: Risk; code: string; text: string }
 }
@@ -219,12 +221,21 @@ export function wrapper(row: WrapperRow = {}): ProgramRule {
     const [first] = seen.rest
     if (first === undefined) {
       if (alone && !script) call.say(alone.code, alone.risk, `${call.name} ${alone.text}`)
-      return
+      return row.shellAlone && !script ? judgeShellInput(call) : undefined
     }
     if (!row.joins) return call.run(seen.rest)
     const value = seen.rest.map(arg => arg.value).join(' ')
     call.shell({ ...first, value, known: seen.rest.every(arg => arg.known) })
   }
+}
+
+/** Judges what a shell reads that got no script. */
+export function judgeShellInput(call: ProgramCall): undefined {
+  const { feed } = call
+  if (feed.text) return call.shell(feed.text)
+  if (feed.piped || feed.file)
+    return call.say('pipe.interpreter', 'HIGH', `${call.name} starts a shell that reads its input`)
+  call.say('shell.interactive', 'MEDIUM', `${call.name} starts a shell that waits for commands`)
 }
 
 /** Separates the wrapper's own words and judges them; `rest` is the command that it runs. */

@@ -5,6 +5,7 @@ import { locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { type Arg, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { judgeStep } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
 const ALARMING: RegExp[] = [
@@ -163,6 +164,8 @@ export interface ToolRow {
   verbs?: string
   /** Every operand must match this: they are steps (`mvn clean test`). */
   steps?: RegExp
+  /** A step that is none of these and matches this is a plugin that is fetched by its name. */
+  fetched?: RegExp
   /** Words that make the tool run or load something else. */
   high?: RegExp
   /** Words that make the call MEDIUM, although they look like a file. */
@@ -189,26 +192,27 @@ export function tool(row: ToolRow = {}): ProgramRule {
   return call => {
     judgeToolWords(call, call.args)
     for (const arg of call.args) judgeWord(call, arg, row)
-    const { operands, unknown } = scanFlags(call.args, table)
+    const { flags, operands, unknown } = scanFlags(call.args, table)
     for (const arg of unknown) {
       if (row.high?.test(arg.value)) continue
       call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
     }
-    const far = operands.find(arg => FAR.test(arg.value))
-    if (far) call.say('script.far', 'MEDIUM', `${far.text} reaches beyond the project`, far)
+    // Operands are steps, or a verb and then files. A file may be called like a step.
+    const steps = row.steps ? operands : operands.slice(0, 1).filter(arg => verbs || /^[\w:-]+$/.test(arg.value))
+    for (const arg of steps) judgeStep(call, arg)
+    for (const { name, value } of flags) if (verbs && value && /^(t|targets?)$/.test(name)) judgeStep(call, value)
     judgeExec(call)
     const [verb] = operands
     if (verbs && verb && !verbs.has(verb.value))
       call.say('tool.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
     if (row.steps)
       for (const arg of operands)
-        if (!row.steps.test(arg.value))
+        if (row.fetched?.test(arg.value) && !row.steps.test(arg.value))
+          call.say('pkg.exec', 'MEDIUM', `${arg.text} is a plugin that ${call.name} fetches and runs`, arg)
+        else if (!row.steps.test(arg.value))
           call.say('tool.other', 'MEDIUM', `${arg.text} is not an everyday step of ${call.name}`, arg)
   }
 }
-
-/** Verbs that publish or deploy, in any tool. */
-const FAR = /^(release|deploy|gh-deploy|publish|upload|login|logout|promote|ship)([:.-].*)?$/i
 
 /** `stack exec -- rm x`: the words after the dashes of `exec` are a command. */
 function judgeExec(call: ProgramCall): undefined {

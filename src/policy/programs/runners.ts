@@ -5,7 +5,7 @@ import { isSecretVariable } from '../shell/expand.ts'
 import { flagTable, type SeenFlag } from '../shell/flag-table.ts'
 import { listsFiles, printText } from '../shell/printed.ts'
 import { walkUncertain } from '../shell/scope.ts'
-import { named, stripWrapper, wrapper } from './rule-builders.ts'
+import { judgeShellInput, named, stripWrapper, wrapper } from './rule-builders.ts'
 
 const XARGS = flagTable({
   harmless: `-0oprtx -d: -E: -e? -I: -i? -J: -L: -l? -n: -P: -R: -s: -S: --null --delimiter: --eof? --replace? --max-lines?
@@ -54,6 +54,7 @@ export const RUNNERS: ProgramRules = {
   script: call => {
     const command = findFlag(call.args, ['-c', '--command'], 'cETIOB')
     if (command?.value) call.shell(command.value)
+    else judgeShellInput(call)
     const file = call.args.find(
       (arg, index) => !isFlag(arg) && !/^-[a-zA-Z]*c$/.test(call.args[index - 1]?.value ?? ''),
     )

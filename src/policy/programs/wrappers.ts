@@ -4,11 +4,14 @@ import { named, wrapper } from './rule-builders.ts'
 
 const plain = wrapper()
 
+const ARCH = '-BFILRSTXZv3 --verbose --addr-no-randomize --show? --3gb --32bit --uname-2.6'
+
 const OTHER_PROCESS = 'changes a process that runs already'
 
 /** Programs that run other programs: the command that they run is judged. */
 export const WRAPPERS: ProgramRules = {
-  ...named('shx nohup eatmydata catchsegv pty linux32 linux64', plain),
+  ...named('shx nohup eatmydata catchsegv pty', plain),
+  ...named('linux32 linux64 i386 x86_64 uname26', wrapper({ harmless: ARCH, shellAlone: true })),
   setsid: wrapper({ harmless: '-cfw --ctty --fork --wait' }),
   unbuffer: wrapper({ harmless: '-p' }),
   caffeinate: wrapper({ harmless: '-disum -t: -w:' }),
@@ -17,7 +20,11 @@ export const WRAPPERS: ProgramRules = {
     'torsocks torify tsocks proxychains proxychains4 distcc',
     wrapper({ besides: { risk: 'MEDIUM', code: 'net.get', text: 'takes it over the network' } }),
   ),
-  fakeroot: wrapper({ harmless: '-hvu --unknown-is-real', runs: '-l: --lib: -f: --faked: -i: -s: -b:' }),
+  fakeroot: wrapper({
+    harmless: '-hvu --unknown-is-real',
+    runs: '-l: --lib: -f: --faked: -i: -s: -b:',
+    shellAlone: true,
+  }),
   ...named(
     'dbus-run-session dbus-launch',
     wrapper({ harmless: '--exit-with-session --sh-syntax', runs: '--config-file: --dbus-daemon: --exit-with-x11' }),
@@ -27,7 +34,7 @@ export const WRAPPERS: ProgramRules = {
     'with-contenv cgexec',
     wrapper({ harmless: '-g:', besides: { risk: 'MEDIUM', code: 'wrapper', text: 'runs it in another environment' } }),
   ),
-  setarch: wrapper({ harmless: '-BFILRSTXZv3 --verbose --addr-no-randomize --show? --3gb --32bit --uname-2.6' }),
+  setarch: wrapper({ harmless: ARCH, skip: 1, shellAlone: true }),
   ...named('busybox toybox', wrapper({ harmless: '--list --list-full', writes: '--install' })),
   coreutils: call => {
     const program = call.args.find(arg => arg.value.startsWith('--coreutils-prog'))

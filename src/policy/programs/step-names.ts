@@ -1,0 +1,87 @@
+import type { ProgramCall } from '../classify/call.ts'
+import { type Arg, deriveArg, findFlags } from '../shell/args.ts'
+
+/** Verbs that deploy, publish, migrate backwards or destroy, wherever they stand in the name of a step. */
+const FAR = new Set(
+  `deploy deploys deployment undeploy redeploy publish unpublish upload promote ship push provision deprovision destroy teardown drop wipe
+   nuke purge truncate rollback replant migrate-down shutdown uninstall distclean mrproper flash burn login logout`.split(
+    /\s+/,
+  ),
+)
+/** Verbs that mean this only at the beginning of a step: `assembleRelease` builds, `releaseAll` releases. */
+const FAR_FIRST = new Set(['release', 'revoke'])
+/** Steps that are far only together: `terraform-apply`, `flyway:clean`, `db:reset`, `migrate:down`, `jib:build`. */
+const PAIRS: [RegExp, RegExp][] = [
+  [
+    /^(terraform|tofu|tf|pulumi|kubectl|k8s|helm|infra|cdk|sam|sls|serverless|ansible|cloud|stack|prod)$/,
+    /^(apply|up|sync|run|create|delete|remove)$/,
+  ],
+  [
+    /^(db|database|flyway|liquibase|ecto|prisma|schema|migrate|migration|migrations|sequelize|knex)$/,
+    /^(clean|reset|down|undo|fresh|refresh|redo|revert|delete|remove|force)$/,
+  ],
+  [/^(jib|docker|image|spring-boot|bootbuildimage)$/, /^(build|push)$/],
+]
+/** `jib:dockerBuild` and `docker:build` stay on this machine. */
+const LOCAL = /^(docker|image)[:_-]?build$|dockerBuild$|buildTar$/
+
+/**
+ * Whether the name of a step of a build tool (a target, a task, a script, a goal) says that it reaches beyond the project, by its
+ * parts: `lib:publish`, `:lib:publish`, `core/publish`, `publishToMavenLocal`, `terraform-apply`, `db:seed:replant`.
+ */
+export function reachesBeyond(step: string): boolean {
+  if (LOCAL.test(step)) return false
+  const segments = step
+    .split(/[:/.]+/)
+    .filter(Boolean)
+    .map(splitWords)
+  const words = segments.flat()
+  if (words.some(word => FAR.has(word))) return true
+  if (segments.some(([first = '']) => FAR_FIRST.has(first))) return true
+  return PAIRS.some(([what, how]) =>
+    words.some((word, at) => what.test(word) && words.slice(at + 1).some(next => how.test(next))),
+  )
+}
+
+function splitWords(segment: string): string[] {
+  return segment
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .toLowerCase()
+    .split(/[-_\s]+/)
+    .filter(Boolean)
+}
+
+/** Adds the reason that a step reaches beyond the project, if its name says so. */
+export function judgeStep(call: ProgramCall, step: Arg): undefined {
+  if (reachesBeyond(step.value))
+    call.say('script.far', 'MEDIUM', `${step.text} sounds as if it reached beyond the project`, step)
+}
+
+/** Flags whose value is a command, by program. The value is judged like any command. */
+const COMMAND_FLAGS: Record<string, string[]> = {
+  ava: ['--node-arguments'],
+  cdk: ['--app', '-a'],
+  deno: ['--eval'],
+  chokidar: ['-c', '--command'],
+  'chokidar-cli': ['-c', '--command'],
+  ginkgo: ['--after-run-hook', '-after-run-hook', '--afterSuiteHook', '-afterSuiteHook'],
+  gotestsum: ['--raw-command', '--post-run-command'],
+  'release-it': ['--hooks.before:init', '--hooks.after:release'],
+  tox: ['-x', '--override'],
+  'tsc-watch': ['--onSuccess', '--onFailure', '--onFirstSuccess', '--onCompilationStarted', '--onCompilationComplete'],
+  tsup: ['--onSuccess', '--on-success'],
+  unbuild: ['--onSuccess'],
+}
+
+/** Judges the commands in the values of flags. */
+export function judgeCommandFlags(call: ProgramCall): undefined {
+  const flags = Object.hasOwn(COMMAND_FLAGS, call.name) ? COMMAND_FLAGS[call.name] : undefined
+  if (flags === undefined) return
+  for (const { arg, value } of findFlags(call.args, flags)) {
+    if (value === undefined) continue
+    call.say('flag.runs', 'MEDIUM', `${arg.text} holds a command`, arg)
+    // `tox -x testenv.commands=rm` names the setting first.
+    const setting = /^[\w.:]+=(.*)$/s.exec(value.value)?.[1]
+    call.shell(setting === undefined ? value : deriveArg(setting, value))
+  }
+}

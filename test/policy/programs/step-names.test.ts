@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { judgePermission } from '../../../src/brain/rules/permission.ts'
+import type { Assessment } from '../../../src/domain/assessment.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
+import { reachesBeyond } from '../../../src/policy/programs/step-names.ts'
+
+const classifier = openClassifier({ realPath: path => path })
+
+/** Whether a command runs unasked, is asked about, or is HIGH. */
+function verdict(command: string): 'runs' | 'asked' | 'HIGH' {
+  const request = { tool: 'Bash', input: { command }, project: '/proj', home: '/home/u' }
+  const assessment = classifier.classify(request) as Assessment
+  if (assessment.risk === 'HIGH') return 'HIGH'
+  return assessment.risk === 'LOW' || judgePermission(assessment).approve ? 'runs' : 'asked'
+}
+
+test('the name of a step is read by its parts', () => {
+  const far = `deploy lib:publish :lib:publish core/publish publishToMavenLocal db:seed:replant ecto.rollback terraform-apply flyway:clean
+    jib:build db:reset migrate:down gh-deploy docker-push releaseAll web.deploy prisma-migrate-reset undeploy k8s_apply`
+  const near = `build test assembleRelease testReleaseUnitTest lint:fix spotlessApply docker:build jib:dockerBuild format check typecheck
+    clean reset-cache db:migrate ecto.migrate generate dev start up storybook:build deployer.test`
+  for (const step of far.split(/\s+/)) assert.equal(reachesBeyond(step), true, step)
+  for (const step of near.split(/\s+/)) assert.equal(reachesBeyond(step), false, step)
+})
+
+test('every build tool asks about a step that reaches beyond the project, however it is spelt', () => {
+  const far = [
+    ...['gradle lib:publish', './gradlew :lib:publish', 'mvn com.x:y:1.0:test', 'mvn flyway:clean', 'mvn jib:build'],
+    ...[
+      'rake db:seed:replant',
+      'mix ecto.rollback',
+      'make terraform-apply',
+      'nx run-many -t deploy',
+      'npm run x -- destroy',
+    ],
+    ...['pnpm core/publish', 'npm run db:reset', 'npm run release'],
+  ]
+  for (const command of far) assert.notEqual(verdict(command), 'runs', command)
+  const near = [
+    ...[
+      'gradle assembleRelease',
+      'mvn clean install -DskipTests',
+      'mvn test',
+      'nx run-many -t build',
+      'nx build deploy-tool',
+    ],
+    ...[
+      'npm test -- deploy',
+      'jest src/deploy.test.ts',
+      'vitest run deploy',
+      'pytest tests/test_deploy.py',
+      'make V=1 test',
+    ],
+  ]
+  for (const command of near) assert.equal(verdict(command), 'runs', command)
+})
+
+test('a flag that holds a command is judged by that command', () => {
+  const rows = [
+    ...[
+      "tox -x 'testenv.commands=rm -rf src'",
+      "tsup --onSuccess 'rm -rf src'",
+      "ginkgo --after-run-hook 'rm -rf src'",
+    ],
+    ...[
+      "cdk --app 'rm -rf src' synth",
+      "deno task --eval 'rm -rf src'",
+      "make CC='rm -rf src' all",
+      "tsc-watch --onSuccess 'rm -rf src'",
+    ],
+    ...["chokidar src -c 'rm -rf src'", 'mix eval \'File.rm_rf("src")\''],
+  ]
+  for (const command of rows) assert.equal(verdict(command), 'HIGH', command)
+  assert.equal(verdict("tsup --onSuccess 'node dist/x.js'"), 'asked')
+})
+
+test('a program that starts a shell where nothing follows runs what it reads', () => {
+  const starters = [
+    'script -q /dev/null',
+    'linux64',
+    'linux32',
+    'setarch x86_64',
+    'fakeroot',
+    'unshare -r',
+    'runuser -u x',
+    'setpriv --nnp',
+  ]
+  const others = [
+    'chroot /',
+    'nsenter -t 1',
+    'flock /tmp/x sh',
+    'expect',
+    'ssh localhost',
+    'at now',
+    'batch',
+    'systemd-run --pipe sh',
+    'screen',
+    'tmux',
+    'watch sh',
+    'entr sh',
+  ]
+  for (const program of starters) {
+    assert.equal(verdict(`echo 'rm -rf src' | ${program}`), 'HIGH', program)
+    assert.equal(verdict(`${program} <<< 'rm -rf src'`), 'HIGH', program)
+  }
+  for (const program of others) {
+    assert.notEqual(verdict(`echo 'rm -rf src' | ${program}`), 'runs', program)
+    assert.notEqual(verdict(`${program} <<< 'rm -rf src'`), 'runs', program)
+  }
+  assert.equal(verdict('linux64 npm test'), 'runs')
+})
+
+test('work that is thrown away is asked about, however the flag is spelt', () => {
+  for (const command of [
+    'git reset --h',
+    'git checkout --f',
+    'git switch --disc main',
+    'git switch -qf main',
+    'rsync -a --del a/ b/',
+    'git clean -qf',
+  ])
+    assert.equal(verdict(command), 'HIGH', command)
+  assert.equal(verdict('git restore src/a.ts'), 'asked')
+  assert.equal(verdict('git restore --staged src/a.ts'), 'runs')
+})
