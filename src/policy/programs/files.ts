@@ -170,7 +170,7 @@ export const FILES: ProgramRules = {
   ...named('cpio ar pax shar', call => archive(call)),
   ...named('rsync', call => {
     const remote = call.args.some(arg => /^[^/]*:|^rsync:\/\//.test(arg.value) && !isFlag(arg))
-    const deletes = call.args.find(arg => /^--(del.*|remove-s.*|forc.*|inplace)$/.test(arg.value))
+    const deletes = call.args.find(arg => /^--(del.*|remove-s.*|forc|force|inplace)$/.test(arg.value))
     const runs = findFlag(call.args, ['-e', '--rsh', '--rsync-path'], 'efBTM')
     for (const arg of call.args) {
       const [, flag = '', value = ''] = /^--([a-z-]+)=(.*)$/s.exec(arg.value) ?? []

@@ -33,13 +33,16 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     return say(call, 'git.force', 'HIGH', 'git clean deletes files that are in no commit')
   },
   reset: (call, args) => {
-    const hard = has(args, /^--(h|me|k)[a-z]*$/)
+    const hard = has(args, /^--(h|ha[a-z]*|me[a-z]*|k|ke[a-z]*)$/)
     if (hard) return say(call, 'git.destroy', 'HIGH', `${hard.text} throws away changes`, hard)
     const moves = findOperands(args).find(arg => /[~^@{]|^(origin|upstream)\//.test(arg.value) && arg.value !== 'HEAD')
     return moves && !has(args, /^--$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it moves the branch', moves) : undefined
   },
   checkout: (call, args) => {
-    const force = has(args, /^(-[a-zA-Z]*f[a-zA-Z]*|--f[a-z]*|-B|--ou[a-z]*|--the[a-z]*|--or[a-z]*|-p|--pat[a-z]*)$/)
+    const force = has(
+      args,
+      /^(-[a-zA-Z]*f[a-zA-Z]*|--f|--fo|--for|--forc|--force|-B|--ou|--our|--ours|--th|--the.*|--or|--orp.*|-p|--pat|--patc|--patch)$/,
+    )
     if (force) return say(call, 'git.destroy', 'HIGH', `${force.text} throws away changes`, force)
     const dash = args.findIndex(arg => arg.value === '--')
     const dot = has(args, /^(\.|\.\/|\*|:\/|:\(.*\).*)$/)
@@ -55,7 +58,10 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     return undefined
   },
   switch: (call, args) => {
-    const force = has(args, /^(-[a-zA-Z]*[fC][a-zA-Z]*|--f[a-z-]*|--o[a-z]*|--di[a-z-]*)$/)
+    const force = has(
+      args,
+      /^(-[a-zA-Z]*[fC][a-zA-Z]*|--f|--fo|--for|--forc|--force|--force-create|--o|--or|--orphan|--di.*)$/,
+    )
     return force ? say(call, 'git.destroy', 'HIGH', `${force.text} throws away changes`, force) : undefined
   },
   restore: (call, args) => {

@@ -11,7 +11,7 @@ const OTHER_PROCESS = 'changes a process that runs already'
 /** Programs that run other programs: the command that they run is judged. */
 export const WRAPPERS: ProgramRules = {
   ...named('shx nohup eatmydata catchsegv pty', plain),
-  ...named('linux32 linux64 i386 x86_64 uname26', wrapper({ harmless: ARCH, shellAlone: true })),
+  ...named('linux32 linux64 i386 i686 x86_64 aarch64 uname26', wrapper({ harmless: ARCH, shellAlone: true })),
   setsid: wrapper({ harmless: '-cfw --ctty --fork --wait' }),
   unbuffer: wrapper({ harmless: '-p' }),
   caffeinate: wrapper({ harmless: '-disum -t: -w:' }),
@@ -34,7 +34,7 @@ export const WRAPPERS: ProgramRules = {
     'with-contenv cgexec',
     wrapper({ harmless: '-g:', besides: { risk: 'MEDIUM', code: 'wrapper', text: 'runs it in another environment' } }),
   ),
-  setarch: wrapper({ harmless: ARCH, skip: 1, shellAlone: true }),
+  setarch: wrapper({ harmless: ARCH, shellAlone: true }),
   ...named('busybox toybox', wrapper({ harmless: '--list --list-full', writes: '--install' })),
   coreutils: call => {
     const program = call.args.find(arg => arg.value.startsWith('--coreutils-prog'))
