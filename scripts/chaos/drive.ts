@@ -135,8 +135,9 @@ const NOT_TOLD = `select id from outbox where state = 'waiting'
   union all select id from events where kind = 'run.ended'
     and not exists (select 1 from outbox where dedup_key = 'run:' || events.id)`
 
-/** Runs that are not over, and landed merges that are not cleaned up; no event reports those. */
+/** Runs that are not over, landed merges that are not cleaned up, and slots that are still there; no event reports those. */
 const NOT_TIDY = `select id from runs where state <> 'ended'
-  union all select id from merges where state = 'merged' and cleaned_at is null`
+  union all select id from merges where state = 'merged' and cleaned_at is null
+  union all select rowid from worktrees where state in ('idle', 'leaving')`
 
 const OVER = new Set(['done', 'failed', 'cancelled'])

@@ -43,6 +43,9 @@ export const CRASH_POINTS = [
 /** The steps of a task that works in a worktree, from making the worktree to merging into the target. */
 export const WORKSPACE_CRASH_POINTS = [
   'place.before-add',
+  'slot.after-take',
+  'slot.before-switch',
+  'slot.after-switch',
   'place.after-add',
   'place.before-archive',
   'place.before-remove',

@@ -22,8 +22,15 @@ export const Worktree = z.strictObject({
 })
 export type Worktree = z.infer<typeof Worktree>
 
-/** `making`: the row exists, but git may not have made the worktree yet. `archived`: its work is in a ref, and the directory is gone. */
-export type WorktreeState = 'making' | 'live' | 'archived' | 'removed'
+/**
+ * `making`: the row exists, but git may not have made the worktree yet. `archived`: its work is in a ref, and the directory is gone.
+ * `idle`: its task is over, and its directory is a slot that waits for the next task of a run. `leaving`: the directory of an idle one
+ * is being handed over or removed.
+ */
+export type WorktreeState = 'making' | 'live' | 'idle' | 'leaving' | 'archived' | 'removed'
+
+/** The states in which a row has a directory. */
+export const PRESENT_WORKTREES = ['making', 'live', 'idle', 'leaving'] as const satisfies readonly WorktreeState[]
 
 /** The row of a worktree; there is one for each attempt that had a worktree. */
 export interface WorktreeRow extends Worktree {

@@ -97,7 +97,7 @@ export async function prepareOnAnyAccount(
   supervisor: SupervisorContext,
 ): Promise<PreparedSession> {
   await checkProject(row.project)
-  if (row.options.place) await checkWorktree(row.options.place)
+  if (row.options.place) await checkWorktree(row.options.place, supervisor.deps.store)
   const { settings } = row.options
   const keys = { ...brainKeysIn(supervisor.kept.of(row.id) ?? {}), ...brainKeysIn(env) }
   const withKeys = settings ? { settings: { ...settings, ...keys } } : {}
@@ -173,9 +173,15 @@ export function checkConversationId({ resume, project }: StartSession, driver: D
   })
 }
 
-/** Refuses to go on in a worktree that somebody has removed; the error says how to get its work back. */
-async function checkWorktree({ directory, task, branch }: Worktree): Promise<void> {
-  const found = await stat(directory).catch(() => undefined)
+/**
+ * Refuses to go on in a worktree that somebody has removed; the error says how to get its work back. The directory alone says nothing: another
+ * task of the run may work in it by now.
+ */
+async function checkWorktree(worktree: Worktree, { worktrees }: SessionDeps['store']): Promise<void> {
+  const { directory, task, branch } = worktree
+  const row = await worktrees.get(worktree)
+  const isOurs = row === undefined || (row.state === 'live' && row.directory === directory)
+  const found = isOurs ? await stat(directory).catch(() => undefined) : undefined
   if (!found?.isDirectory()) throw new AppError('worktree_gone', { path: directory, task, branch })
 }
 

@@ -11,7 +11,8 @@ export function planPointRound(seed: number, name: CrashPointName): RoundPlan {
   // Only a daemon that takes over from a killed one reaches the steps of recovery.
   if (isOfRecovery(name)) faults.push({ ...when, atMs: 2_500, forMs: 300, kind: 'kill-daemon' })
   if (!isOfWorkspace(name)) return { seed, sessions: EVERYTHING, faults }
-  const tasks = ['run-t1', 'run-t2'].map(token =>
+  // The third works in the slot of one of the others.
+  const tasks = ['run-t1', 'run-t2', 'run-t3'].map(token =>
     comingBack({ token, steps: [{ do: 'write', token: `${token}-c1`, insists: true }] }),
   )
   return { seed, sessions: [], faults, run: { name: 'run', account: 'shared', record: false, tasks, parallel: 2 } }

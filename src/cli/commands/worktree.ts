@@ -226,7 +226,8 @@ function forecastText({ kind, why }: WorktreeForecast): string {
 /** Opens a shell or the person's editor in a worktree; without a terminal, prints its path. */
 async function openWorktree(worktree: WorktreeView, context: CommandContext, options: OpenOptions): Promise<void> {
   const { directory, task, state } = worktree
-  if (!existsSync(directory))
+  // Another task may work in the directory of a slot by now.
+  if (state !== 'live' || !existsSync(directory))
     throw new AppError('worktree_not_so', { task, state: state === 'live' ? 'deleted' : state })
   const hasTerminal = process.stdin.isTTY && process.stdout.isTTY
   if (context.json || options.print || !hasTerminal) {

@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import type { TaskGates } from '../../domain/evidence.ts'
 import { type Merge, type MergeState, type MergeView, OPEN_MERGES, type TaskWork } from '../../domain/merge.ts'
 import type { Task } from '../../domain/task.ts'
-import type { WorktreeRow, WorktreeView } from '../../domain/worktree.ts'
+import { PRESENT_WORKTREES, type WorktreeRow, type WorktreeView } from '../../domain/worktree.ts'
 import { readTaskDiff } from '../../workspace/changes.ts'
 import { type DaemonContext, getTasks, readWorktreeDeps } from '../context.ts'
 import { parseRequest } from './errors.ts'
@@ -55,11 +55,21 @@ export function worktreeRoutes(app: FastifyInstance, daemon: DaemonContext): voi
   )
 }
 
+/** Whether the directory of a row is still its own: a slot is used again by other tasks. */
+function isPresent({ state }: WorktreeRow): boolean {
+  return PRESENT_WORKTREES.some(present => present === state)
+}
+
 function worktreeViews(rows: WorktreeRow[], { store }: DaemonContext): Promise<WorktreeView[]> {
   return Promise.all(
     rows.map(async row => {
       const task = await store.tasks.get(row.task)
-      return { ...row, task_state: task?.state ?? null, title: task?.title ?? null, exists: existsSync(row.top) }
+      return {
+        ...row,
+        task_state: task?.state ?? null,
+        title: task?.title ?? null,
+        exists: isPresent(row) && existsSync(row.top),
+      }
     }),
   )
 }

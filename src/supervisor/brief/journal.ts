@@ -26,7 +26,7 @@ const READING_TOOLS = new Set(['Read', 'Grep', 'Glob', 'LS', 'TodoWrite', 'WebFe
 /** Reads what an attempt said and changed from the events of its session, and from git. */
 export async function attemptStory(
   { attempt, session }: { attempt: AttemptRow; session: SessionRow },
-  store: Pick<Store, 'events' | 'merges'>,
+  store: Pick<Store, 'events' | 'merges' | 'worktrees'>,
 ): Promise<AttemptStory> {
   const written = new Set<string>()
   const sigils = new Map<string, Sigil>()
@@ -80,7 +80,7 @@ async function* readEvents(session: string, store: Pick<Store, 'events'>): Async
  */
 async function listChanged(
   { attempt, session }: { attempt: AttemptRow; session: SessionRow },
-  { merges }: Pick<Store, 'merges'>,
+  { merges, worktrees }: Pick<Store, 'merges' | 'worktrees'>,
 ): Promise<string[] | undefined> {
   const { place: worktree } = session.options
   if (!worktree) return listChangedSince(session.project, attempt.started_at)
@@ -88,7 +88,9 @@ async function listChanged(
   const merge = rows.findLast(row => row.attempt === worktree.attempt && row.result)
   // The result of a merge holds what other tasks merged meanwhile; the verified commit holds the work of this attempt alone.
   if (merge?.base && merge.head) return listChangedBetween(session.project, { base: merge.base, head: merge.head })
-  return existsSync(worktree.directory) ? listChangedInWorktree(worktree) : undefined
+  // A slot may be another task's by now.
+  const isThere = (await worktrees.get(worktree))?.state === 'live' && existsSync(worktree.directory)
+  return isThere ? listChangedInWorktree(worktree) : undefined
 }
 
 /** Most notes of one attempt, so that one agent cannot fill a project with notes. */

@@ -152,7 +152,7 @@ export async function noteReason(
 export async function endRun(
   run: RunRow,
   { outcome, reason }: { outcome: RunOutcome; reason: string },
-  { store, clock, kept, warmth, heldBack, log }: RunManagerDeps,
+  { store, clock, kept, warmth, heldBack, worktrees, log }: RunManagerDeps,
 ): Promise<void> {
   const tasks = await store.tasks.counts(scopeOf(run))
   const unverified = await store.runs.unverified(scopeOf(run))
@@ -165,6 +165,7 @@ export async function endRun(
   kept.forget(run.id)
   heldBack.forget(run.id)
   await warmth.drop(run.id)
+  await worktrees.closeSlots(run.project)
   log.info({ run: run.id, outcome }, 'run ended')
 }
 
@@ -210,7 +211,9 @@ async function warmNextProcess(
   const position = { id: run.id, iteration, total: options.limit ?? options.total }
   // Not awaited: the run goes on meanwhile.
   const worktree =
-    facts.inPlace === undefined ? { project: run.project, task: task.id, attempt: task.attempt + 1 } : undefined
+    facts.inPlace === undefined
+      ? { project: run.project, task: task.id, attempt: task.attempt + 1, slot: true }
+      : undefined
   void warmth.expect({ session: current.session_id, request: { ...request, run: position }, worktree })
 }
 

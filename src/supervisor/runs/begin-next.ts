@@ -148,7 +148,8 @@ const MOST_AVOIDED = 200
  */
 async function makeWorktree(task: Task, run: RunRow, { worktrees, heldBack }: BeginDeps) {
   try {
-    const made = await worktrees.make({ project: run.project, task: task.id, attempt: task.attempt + 1 }, run.options)
+    const wanted = { project: run.project, task: task.id, attempt: task.attempt + 1, slot: true }
+    const made = await worktrees.make(wanted, run.options)
     heldBack.free(task.id)
     return made
   } catch (error) {

@@ -19,6 +19,8 @@ export interface WorktreeRequest {
   task: string
   /** The number of the attempt that will work there. */
   attempt: number
+  /** Whether it may be a slot of its run: a directory that stays from task to task while its branch changes. */
+  slot?: boolean | undefined
 }
 
 /** The task is done in the project itself, because it has no worktree. */
@@ -51,6 +53,8 @@ export interface WorktreeProvider {
   release(worktree: Pick<Worktree, 'task' | 'attempt'>): Promise<void>
   /** Removes a worktree in which nothing was begun, unless its task is open again. Never throws. */
   leave(worktree: Worktree, of: { project: string; settings: Pick<StartSession, 'config' | 'settings'> }): Promise<void>
+  /** Removes the idle slots of a project whose last run has ended. Never throws. */
+  closeSlots(project: string): Promise<void>
 }
 
 export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'paths' | 'env'> {
@@ -124,13 +128,25 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
     async leave(worktree, { project, settings }) {
       try {
         if (await isTaskOpen(worktree, store)) return
-        const { removeWorktree } = await import('../../workspace/worktrees/remove-worktree.ts')
-        await removeWorktree(worktree, await worktreeDeps(project, settings, deps))
+        const [{ removeWorktree }, { keepSlot }] = await Promise.all([
+          import('../../workspace/worktrees/remove-worktree.ts'),
+          import('../../workspace/worktrees/slots.ts'),
+        ])
+        if (!(await store.transaction(tx => keepSlot(worktree, { store }, tx))))
+          await removeWorktree(worktree, await worktreeDeps(project, settings, deps))
       } catch (error) {
         log.warn(
           { task: worktree.task, worktree: worktree.top, error },
           'a worktree in which nothing was begun is still there',
         )
+      }
+    },
+    async closeSlots(project) {
+      try {
+        const { removeIdleSlots } = await import('../../workspace/worktrees/slots.ts')
+        await removeIdleSlots({ store, clock, log }, project)
+      } catch (error) {
+        log.warn({ project, error }, 'slots that nobody needs are still there')
       }
     },
   }

@@ -126,13 +126,13 @@ export async function appendHeldUp(merge: Merge, reason: string, tx: Tx): Promis
   await tx.append([{ actor: 'daemon', subject: task, kind: 'merge.held_up', body: { task, target, reason } }])
 }
 
-/** The worktree that holds the work of a merge; undefined if it is archived or removed. */
+/** The worktree that holds the work of a merge; undefined if it is archived or removed, or its slot is free for others. */
 export async function findMergeWorktree(
   { task_id, attempt }: Pick<Merge, 'task_id' | 'attempt'>,
   { store }: Pick<MergeDeps, 'store'>,
 ): Promise<Worktree | undefined> {
   const row = await store.worktrees.get({ task: task_id, attempt })
-  if (!row || row.state === 'archived' || row.state === 'removed') return undefined
+  if (row?.state !== 'live' && row?.state !== 'making') return undefined
   const { directory, top, task, branch, target, base } = row
   return { directory, top, task, attempt, branch, target, base }
 }

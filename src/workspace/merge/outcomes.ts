@@ -6,6 +6,7 @@ import type { Tx } from '../../store/store.ts'
 import { git } from '../git/git.ts'
 import { isAncestorOrSame, readBranchTips } from '../git/refs.ts'
 import { removeWorktree } from '../worktrees/remove-worktree.ts'
+import { keepSlot } from '../worktrees/slots.ts'
 import {
   appendHeldUp,
   changeMerge,
@@ -48,7 +49,9 @@ export async function settleOutcomes(
       const merge = await recordOutcome(outcome, deps, tx)
       if (!merge) continue
       await moveTask({ ...outcome, merge }, tx)
-      if (outcome.kind === 'merged') rows.push(merge)
+      if (outcome.kind !== 'merged') continue
+      rows.push(merge)
+      await keepSlot({ task: merge.task_id, attempt: merge.attempt }, deps, tx)
     }
     return rows
   })
@@ -141,12 +144,18 @@ export async function cleanUp(merge: Merge, deps: MergeDeps): Promise<void> {
     const removal = worktree && (await removeWorktree(worktree, deps, { landed: merge.head ?? undefined }))
     crashPoint('merge.after-remove')
     if (removal?.kind === 'kept') return
-    if (removal?.kind !== 'removed') await dropBranch(merge) // otherwise it was removed with the worktree
+    // Otherwise it was removed with the worktree, or goes when its slot does or changes its branch.
+    if (removal?.kind !== 'removed' && !(await isIdle(merge, deps))) await dropBranch(merge)
     await changeMerge(merge, { cleaned_at: deps.clock.now() }, deps)
   } catch (error) {
     // The work is in the target and the task is done: leftovers are no failure of either.
     deps.log.warn({ merge: merge.id, task: merge.task_id, problem: messageOf(error) }, 'merged work left behind')
   }
+}
+
+async function isIdle({ task_id: task, attempt }: Merge, { store }: MergeDeps): Promise<boolean> {
+  const state = (await store.worktrees.get({ task, attempt }))?.state
+  return state === 'idle' || state === 'leaving'
 }
 
 /** Deletes the branch if the target or the result holds all of it. */

@@ -5,6 +5,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import { mendDependencies } from '../worktrees/mend-dependencies.ts'
+import { changesManifest, isCache } from '../worktrees/warm-files.ts'
 import { readNote, readSharedFiles } from '../worktrees/worktree-note.ts'
 import { languageOf } from './diff/file-kind.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
@@ -26,8 +27,8 @@ export async function cleanWorktree(
   await removeCaches(worktree, ignored)
   if (!dependencies) return []
   const { project, setup, setupMs } = dependencies
-  const changesManifest = () => touchesManifest(worktree, head)
-  const source = { project, setup, setupMs, env, sandbox, signal, caps, changesManifest }
+  const touchesManifest = async () => head !== null && changesManifest(worktree.top, worktree.base, head)
+  const source = { project, setup, setupMs, env, sandbox, signal, caps, changesManifest: touchesManifest }
   const reports = await mendDependencies(worktree, source)
   if (reports.length === 0) return []
   const hasFailed = reports.some(({ kind }) => kind === 'failed')
@@ -38,39 +39,16 @@ export async function cleanWorktree(
   return [gateCheck({ gate: 'dependencies', kind: 'diff', status: hasFailed ? 'broken' : 'passed', findings })]
 }
 
-/** Caches of checkers and interpreters: a fresh checkout has none of them. */
-const CACHES = new Set([
-  '__pycache__',
-  '.pytest_cache',
-  '.mypy_cache',
-  '.ruff_cache',
-  '.eslintcache',
-  '.stylelintcache',
-  '.jest-cache',
-  '.vitest',
-  '.turbo',
-  '.nx',
-])
-
 /** Caches that tools put into `node_modules`. */
 const CACHES_IN_PACKAGES = ['.cache', '.vite', '.vite-temp', '.vitest']
 
 async function removeCaches({ top }: Worktree, listed: readonly string[]): Promise<void> {
   const ignored = listed.map(path => path.replace(/\/$/, ''))
-  const caches = ignored.filter(path => CACHES.has(basename(path)) || path.endsWith('.tsbuildinfo'))
+  const caches = ignored.filter(isCache)
   const packages = ignored.filter(path => basename(path) === 'node_modules')
   const inPackages = packages.flatMap(path => CACHES_IN_PACKAGES.map(name => join(path, name)))
   // An agent may have linked node_modules to a folder elsewhere: what is in there is not the worktree's.
   await Promise.all([...caches, ...inPackages].map(path => removeInside(top, path)))
-}
-
-const MANIFESTS =
-  /(^|\/)(package(-lock)?\.json|npm-shrinkwrap\.json|pnpm-(lock|workspace)\.yaml|yarn\.lock|bun\.lockb?|composer\.(json|lock)|go\.(mod|sum|work)|Gemfile(\.lock)?|pyproject\.toml|setup\.(py|cfg)|requirements[^/]*\.(txt|in)|(poetry|uv|pdm|Pipfile)\.lock|Pipfile)$/
-
-async function touchesManifest({ top, base }: Worktree, head: string | null): Promise<boolean> {
-  if (head === null) return false
-  const { stdout } = await git(top, ['diff', '--name-only', '-z', base, head, '--'])
-  return stdout.split('\0').some(path => MANIFESTS.test(path))
 }
 
 /**

@@ -1,6 +1,6 @@
 import { lstat, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { readRegularFile } from '../../base/files.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
@@ -106,7 +106,7 @@ export async function archiveWorktree(row: WorktreeRow, left: UnmergedWork): Pro
     await writeFile(index, await readIndexFile((await findAdminFolder(row)) ?? row.repository))
     // During a conflict the index cannot be written as a tree.
     const staged = await git(row.top, ['write-tree'], { env: { GIT_INDEX_FILE: index } })
-    const tree = await writeFullTree(left, ask)
+    const tree = await writeFullTree(row.top, left, ask)
     const headTree = (await ask(['rev-parse', `${left.head}^{tree}`])).trim()
     const isStaged = staged.ok && ![headTree, tree].includes(staged.stdout.trim())
     const tip = await git(row.top, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
@@ -128,16 +128,34 @@ export const ARCHIVE_SUBJECT = 'pcc: worktree of '
 /** Runs git and returns its output; throws where it fails. */
 type Ask = (args: string[], options?: GitOptions) => Promise<string>
 
-async function writeFullTree({ paths, hidden }: UnmergedWork, ask: Ask): Promise<string> {
+async function writeFullTree(top: string, { paths, hidden }: UnmergedWork, ask: Ask): Promise<string> {
   const list = (names: string[]) => names.map(path => `${path}\0`).join('')
   if (hidden.length > 0) {
     await ask(['update-index', '-z', '--no-assume-unchanged', '--stdin'], { input: list(hidden) })
     await ask(['update-index', '-z', '--no-skip-worktree', '--stdin'], { input: list(hidden) })
   }
-  const all = [...paths, ...hidden]
+  const behindLinks = await findBehindLinks(top, [...paths, ...hidden])
+  const all = [...paths, ...hidden].filter(path => !behindLinks.has(path))
+  if (behindLinks.size > 0)
+    await ask(['update-index', '-z', '--force-remove', '--stdin'], { input: list([...behindLinks]) })
   if (all.length > 0)
     await ask(['update-index', '-z', '--add', '--remove', '--replace', '--stdin'], { input: list(all) })
   return (await ask(['write-tree'])).trim()
+}
+
+/** Paths of files that are gone because a link has taken the place of a folder above them: git refuses to look at those. */
+async function findBehindLinks(top: string, paths: readonly string[]): Promise<Set<string>> {
+  const known = new Map<string, Promise<boolean>>([['.', Promise.resolve(false)]])
+  const isBehind = (folder: string): Promise<boolean> => {
+    const isKnown = known.get(folder)
+    if (isKnown) return isKnown
+    const isLink = async () => (await lstat(join(top, folder)).catch(() => undefined))?.isSymbolicLink() ?? false
+    const found = isBehind(dirname(folder)).then(isAbove => isAbove || isLink())
+    known.set(folder, found)
+    return found
+  }
+  const areBehind = await Promise.all(paths.map(path => isBehind(dirname(path))))
+  return new Set(paths.filter((_, index) => areBehind[index]))
 }
 
 async function commit(

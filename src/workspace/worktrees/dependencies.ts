@@ -177,14 +177,22 @@ export interface InstalledFolders {
   copied: readonly string[]
   /** Whether a set-up command ran, which may have made more folders, also deeper ones. */
   hasSetUp: boolean
+  /** Folders that stay from the last task of a slot, in the state in which they were set up. */
+  kept?: readonly NotedDependencies[]
 }
 
 /** Notes the state of a worktree's dependency folders before its agent begins, so that changes by the agent can be seen. */
 export async function noteDependencies(top: string, ready: InstalledFolders): Promise<void> {
   const made = ready.hasSetUp ? await findInstalledFolders(top) : []
+  const isWatched = ({ folder, copied }: NotedDependencies) =>
+    basename(folder) !== 'target' && (copied || INSTALLED_FOLDERS.includes(basename(folder)))
+  const kept = (ready.kept ?? [])
+    .filter(isWatched)
+    .map(({ folder, latest, names, copied }) => ({ folder, latest, names, copied }))
+  const states: NotedDependencies[] = [...kept]
   const folders = new Set([...ready.copied, ...made].filter(path => basename(path) !== 'target'))
-  const states: NotedDependencies[] = []
   for (const folder of folders) {
+    if (kept.some(noted => noted.folder === folder)) continue
     const state = await readDependencyFolder(join(top, folder))
     if (state) states.push({ folder, latest: state.latest, names: state.names, copied: ready.copied.includes(folder) })
   }
@@ -193,7 +201,7 @@ export async function noteDependencies(top: string, ready: InstalledFolders): Pr
 }
 
 /** Kernels stamp files by a coarse clock: only a file that is written a tick later is sure to have a later time. */
-async function waitForNextTick(latest: number): Promise<void> {
+export async function waitForNextTick(latest: number): Promise<void> {
   if (Date.now() - latest < TICK_MS) await setTimeout(TICK_MS)
 }
 
@@ -239,20 +247,35 @@ export interface DependencyFolder {
   entries: DependencyEntry[]
   /** Files that Python has compiled: it would run them instead of their sources, and makes them again where they are missing. */
   compiled: DependencyEntry[]
+  /** Private data of tools, if it was asked for. */
+  private: DependencyEntry[]
+  /** Whether it holds a pipe or the like. */
+  isOdd: boolean
 }
 
 /** How many files are read at once: more only fill the queue of the file system. */
 const AT_ONCE = 64
 
 /** Reads the change time of every file of a dependency folder, which nobody can set back. Undefined if it is no directory. */
-export async function readDependencyFolder(folder: string): Promise<DependencyFolder | undefined> {
+export async function readDependencyFolder(
+  folder: string,
+  { all = false }: { all?: boolean } = {},
+): Promise<DependencyFolder | undefined> {
   if (!(await lstat(folder).catch(() => undefined))?.isDirectory()) return undefined
-  const [entries, compiled]: [DependencyEntry[], DependencyEntry[]] = [[], []]
+  const found = {
+    entries: [] as DependencyEntry[],
+    compiled: [] as DependencyEntry[],
+    private: [] as DependencyEntry[],
+  }
+  const { entries, compiled } = found
   const open = ['']
+  let isOdd = false
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    const [topName = ''] = at.split('/')
     const here = (await readdir(join(folder, at), { withFileTypes: true })).filter(
-      ({ name }) => at !== '' || isWatched(folder, name),
+      ({ name }) => all || at !== '' || isWatched(folder, name),
     )
+    isOdd ||= here.some(entry => !entry.isDirectory() && !entry.isFile() && !entry.isSymbolicLink())
     for (const entry of here) if (entry.isDirectory()) open.push(join(at, entry.name))
     const files = here.filter(entry => entry.isFile() || entry.isSymbolicLink())
     for (let first = 0; first < files.length; first += AT_ONCE) {
@@ -264,13 +287,16 @@ export async function readDependencyFolder(folder: string): Promise<DependencyFo
           return { path, changed: ctimeMs, kind: entry.isFile() ? 'file' : 'link' }
         }),
       )
-      ;(basename(at) === '__pycache__' ? compiled : entries).push(...read)
+      for (const entry of read) {
+        const isPrivate = !isWatched(folder, at === '' ? entry.path : topName)
+        ;(isPrivate ? found.private : basename(at) === '__pycache__' ? compiled : entries).push(entry)
+      }
     }
   }
   const latest = entries.reduce((most, { changed }) => Math.max(most, changed), 0)
   const names = createHash('sha256')
   for (const path of entries.map(entry => entry.path).sort()) names.update(`${path}\0`)
-  return { latest, names: names.digest('hex'), entries, compiled }
+  return { latest, names: names.digest('hex'), ...found, isOdd }
 }
 
 /** Installers keep packages and commands in these; other names that begin with a dot are private data of tools. */

@@ -1,15 +1,11 @@
-import { constants, existsSync } from 'node:fs'
-import { lstat, mkdir, open, readdir, realpath, rename, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
+import { existsSync } from 'node:fs'
+import { lstat, mkdir, readdir, realpath, rename } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
-import { readTextIfAny } from '../../base/files.ts'
 import { isInside } from '../../base/is-inside.ts'
-import { openRealFolder } from '../../base/real-folder.ts'
-import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
-import { git, retryWhileBusy } from '../git/git.ts'
-import { ARCHIVE_SUBJECT } from './archive.ts'
-import { copyDependencies, noteDependencies, runSetupCommand } from './dependencies.ts'
+import { PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
+import { git } from '../git/git.ts'
 import { removeWorktree, removeWorktreeDirectory } from './remove-worktree.ts'
 import {
   addWorktree,
@@ -20,18 +16,22 @@ import {
   type Repository,
   undoAddWorktree,
 } from './repository.ts'
+import { restoreWorktree } from './restore-worktree.ts'
+import { setUpWorktree } from './set-up-worktree.ts'
+import { findFreeSlot, isSlot, putInFreeSlot, takeSlot } from './slots.ts'
+import { isSlotUntouched, saveIndex, switchSlot } from './switch-slot.ts'
+import { checkWarmFiles, listWarmFiles, NO_WARM_FILES, type WarmFiles } from './warm-files.ts'
 import {
   explainGitError,
   findAdminFolder,
-  gitErrorLine,
   isOwnWorktree,
+  markLive,
   projectFolderName,
   repairGitLink,
   type WorktreeDeps,
   worktreeError,
   worktreeOfRow,
 } from './worktree.ts'
-import { forgetNote, noteSharedFiles } from './worktree-note.ts'
 
 export interface NewWorktreeRequest {
   project: string
@@ -39,6 +39,8 @@ export interface NewWorktreeRequest {
   attempt: number
   /** The branch that the work is for; by default the one that is checked out in the project. */
   target?: string | undefined
+  /** Whether it works in a slot of its run, which is used again when the task is over. */
+  slot?: boolean | undefined
 }
 
 export interface NoWorktree {
@@ -58,7 +60,7 @@ export async function makeWorktree(
   reserved?: WorktreeRow | undefined,
 ): Promise<Worktree | NoWorktree> {
   const filled = reserved && (await fillReserved(wanted, reserved, deps))
-  if (filled) return finishWorktree(filled, noteOn(filled), deps)
+  if (filled) return finishWorktree(filled.row, filled.warm, deps)
   if (reserved) await discardReserved(reserved, deps)
   if (deps.settings.mode === 'off') return { kind: 'in_place', why: 'worktrees.mode is off' }
   const existing = await settleEarlierRows(wanted, deps)
@@ -66,32 +68,71 @@ export async function makeWorktree(
   const lookup = await lookAt(wanted)
   if (lookup.kind === 'in_place') return lookup
   if (lookup.kind === 'refused') throw worktreeError(wanted, lookup)
-  const row = newRow(wanted, lookup.repository, deps)
-  await checkWorktreeLocation(row, lookup.repository, deps)
-  await deps.store.worktrees.put(row)
+  const { repository } = lookup
+  const slot = wanted.slot && (await takeOver(wanted, repository, deps))
+  if (slot) return finishWorktree(slot.row, slot.warm, deps)
+  const row = await putNewRow(wanted, repository, deps)
   crashPoint('place.before-add')
-  return finishWorktree(row, await addWorktree(row, lookup.repository, deps), deps)
+  await addWorktree(row, repository, deps)
+  return finishWorktree(row, NO_WARM_FILES, deps)
 }
 
-async function finishWorktree(row: WorktreeRow, reason: string | null, deps: WorktreeDeps): Promise<Worktree> {
+/** A worktree with the files of its commit, and what else is in it from before. */
+interface FilledWorktree {
+  row: WorktreeRow
+  warm: WarmFiles
+}
+
+async function finishWorktree(row: WorktreeRow, warm: WarmFiles, deps: WorktreeDeps): Promise<Worktree> {
   crashPoint('place.after-add')
-  const setup = await setUpWorktree(row, deps)
-  return markLive(row, { reason, setup }, deps)
+  if (isSlot(row)) await saveIndex(row)
+  const setup = await setUpWorktree(row, deps, warm)
+  return markLive(row, { reason: noteOn(row), setup }, deps)
 }
 
-/** Writes that a worktree can be worked in, together with its event. */
-async function markLive(
+/** Writes the row of a new worktree, at a path where nothing is in the way. */
+async function putNewRow(wanted: NewWorktreeRequest, repository: Repository, deps: WorktreeDeps): Promise<WorktreeRow> {
+  for (;;) {
+    const top = wanted.slot ? await findFreeSlot(wanted.project, deps) : undefined
+    const row = newRow(wanted, repository, deps, top)
+    await checkWorktreeLocation(row, repository, deps)
+    await clearDirectory(row, deps)
+    if (await putInFreeSlot(row, deps)) return row
+  }
+}
+
+/** Takes an idle slot and changes its branch. */
+async function takeOver(
+  wanted: NewWorktreeRequest,
+  repository: Repository,
+  deps: WorktreeDeps & { isReserved?: boolean },
+): Promise<FilledWorktree | undefined> {
+  const draft = newRow(wanted, repository, deps)
+  await checkWorktreeLocation(draft, repository, deps)
+  const row = await takeSlot(draft, deps)
+  if (!row) return undefined
+  if (repository.branch && repository.branch.tip !== row.base)
+    await archiveCommit(row, repository.branch.tip, repository.at)
+  return changeBranch(row, repository, deps)
+}
+
+/** Changes the branch of a slot that is the row's already. One that may then differ from a new worktree is made anew at its path. */
+async function changeBranch(
   row: WorktreeRow,
-  { restored, ...patch }: Partial<WorktreeRow> & { restored?: string },
-  { store }: WorktreeDeps,
-): Promise<Worktree> {
-  const { task, attempt, branch, target, base, directory } = row
-  const body = { task, attempt, branch, target, base, directory, ...(restored !== undefined && { restored }) }
-  await store.transaction(async tx => {
-    await store.worktrees.update(row, { state: 'live', ...patch }, tx)
-    await tx.append([{ actor: 'daemon', subject: task, kind: 'worktree.made', body }])
-  })
-  return worktreeOfRow(row)
+  repository: Repository,
+  { isReserved = false, ...deps }: WorktreeDeps & { isReserved?: boolean },
+): Promise<FilledWorktree> {
+  // Of a reserved slot they are checked when it is filled: until then it may still be written to.
+  const warm = isReserved ? NO_WARM_FILES : await checkWarmFiles(row, deps.settings)
+  const stays = isReserved ? await listWarmFiles(row.top) : warm.kept.map(({ folder }) => folder)
+  const end = await switchSlot(row, stays)
+  if (end.kind === 'switched') return { row, warm }
+  deps.log.info({ task: row.task, top: row.top, why: end.why }, 'a slot is made anew')
+  // What cannot be removed is put aside.
+  await undoAddWorktree(row, repository.branch !== undefined).catch(() => undefined)
+  await clearDirectory(row, deps)
+  await addWorktree(row, repository, deps)
+  return { row, warm: NO_WARM_FILES }
 }
 
 /**
@@ -108,10 +149,13 @@ export async function reserveWorktree(
   if (rows.some(({ state, attempt }) => state !== 'removed' || attempt > wanted.attempt)) return undefined
   const lookup = await lookAt(wanted)
   if (lookup.kind !== 'there' || lookup.repository.branch) return undefined
-  const row = newRow(wanted, lookup.repository, deps)
+  const slot = wanted.slot && (await takeOver(wanted, lookup.repository, { ...deps, isReserved: true }))
+  if (slot) return slot.row
+  const top = wanted.slot ? await findFreeSlot(wanted.project, deps) : undefined
+  const row = newRow(wanted, lookup.repository, deps, top)
   if (await lstat(row.top).catch(() => undefined)) return undefined
   await checkWorktreeLocation(row, lookup.repository, deps)
-  await deps.store.worktrees.put(row)
+  if (!(await putInFreeSlot(row, deps))) return undefined
   await addWorktree(row, lookup.repository, { ...deps, empty: true })
   try {
     await mkdir(row.directory, { recursive: true })
@@ -128,7 +172,11 @@ export async function discardReserved(
   deps: Pick<WorktreeDeps, 'store' | 'clock' | 'log'>,
 ): Promise<void> {
   const state = (await deps.store.worktrees.get(reserved))?.state
-  if (state === 'making' && (await hasFiles(reserved))) await putAside(reserved, deps)
+  const isTouched = async () =>
+    existsSync(join((await findAdminFolder(reserved)) ?? '', 'index')) && isSlot(reserved)
+      ? !(await isSlotUntouched(reserved.top, await listWarmFiles(reserved.top)))
+      : hasFiles(reserved)
+  if (state === 'making' && (await isTouched())) await putAside(reserved, deps)
   await removeWorktree(worktreeOfRow(reserved), deps)
 }
 
@@ -137,18 +185,31 @@ async function fillReserved(
   wanted: NewWorktreeRequest,
   reserved: WorktreeRow,
   deps: WorktreeDeps,
-): Promise<WorktreeRow | undefined> {
+): Promise<FilledWorktree | undefined> {
   const lookup = deps.settings.mode === 'off' ? undefined : await lookAt(wanted)
-  if (lookup?.kind !== 'there' || lookup.repository.branch) return undefined
-  const row = newRow(wanted, lookup.repository, deps)
+  if (lookup?.kind !== 'there') return undefined
+  const { repository } = lookup
+  const row = newRow(wanted, repository, deps, wanted.slot ? reserved.top : undefined)
   const isSame = row.directory === reserved.directory && row.repository === reserved.repository
+  const isElsewhere = dirname(reserved.top) !== dirname(newRow(wanted, repository, deps).top)
   const state = (await deps.store.worktrees.get(reserved))?.state
-  if (!isSame || state !== 'making' || !(await isStillEmpty(row))) return undefined
+  if (!isSame || isElsewhere || state !== 'making') return undefined
+  if (isReadySlot(reserved, repository)) {
+    if (!(await isSlotUntouched(row.top, await listWarmFiles(row.top)))) return undefined
+    await deps.store.worktrees.put(row)
+    return changeBranch(row, repository, deps)
+  }
+  if (repository.branch || !(await isStillEmpty(row))) return undefined
   await deps.store.worktrees.put(row)
-  if (await fillWorktree(row)) return row
+  if (await fillWorktree(row)) return { row, warm: NO_WARM_FILES }
   // What is there now is git's.
   await removeWorktree(worktreeOfRow(row), deps)
   return undefined
+}
+
+/** Whether a reserved slot has its branch and its files already: only what was merged meanwhile is missing. */
+function isReadySlot({ top, base }: WorktreeRow, { branch }: Repository): boolean {
+  return branch !== undefined && branch.tip === base && branch.checkedOutIn === top
 }
 
 /** Whether nobody has written into a reserved worktree: neither files nor an index, in which files can pass for unchanged. */
@@ -167,7 +228,7 @@ async function hasFiles({ top, directory }: WorktreeRow): Promise<boolean> {
 /** Handles earlier worktrees of the task: this attempt's own is used again, an older attempt's is removed first. */
 async function settleEarlierRows(wanted: NewWorktreeRequest, deps: WorktreeDeps): Promise<Worktree | undefined> {
   const rows = await deps.store.worktrees.list({ task: wanted.task })
-  const present = rows.filter(({ state }) => state === 'making' || state === 'live')
+  const present = rows.filter(({ state }) => PRESENT_WORKTREES.some(name => name === state))
   const newer = present.find(({ attempt }) => attempt > wanted.attempt)
   if (newer) {
     const why = `attempt ${newer.attempt} has it, and this is attempt ${wanted.attempt}`
@@ -190,8 +251,8 @@ function newRow(
   { project, task, attempt }: NewWorktreeRequest,
   repository: Repository,
   deps: WorktreeDeps,
+  top = join(deps.root, projectFolderName(project), task),
 ): WorktreeRow {
-  const top = join(deps.root, projectFolderName(project), task)
   return {
     ...{ task, attempt, project, top, target: repository.target, base: repository.base },
     repository: repository.common,
@@ -202,7 +263,7 @@ function newRow(
   }
 }
 
-/** Checks that a worktree can be made at its path; throws what to do where it cannot. Nothing at that path is deleted. */
+/** Checks that a worktree can be made in its folder; throws what to do where it cannot. */
 async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, deps: WorktreeDeps): Promise<void> {
   const [root, top] = [await realpathOfNew(deps.root), await realpathOfNew(repository.top)]
   if (isInside(top, root)) {
@@ -229,7 +290,6 @@ async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, d
     const { remedy } = explainGitError(`${messageOf(thrown)} Permission denied`)
     throw worktreeError(row, { why: messageOf(thrown), remedy })
   }
-  await clearDirectory(row, deps)
 }
 
 /** Clears a directory that no row knows of: a worktree of ours is archived, anything else is renamed. */
@@ -259,140 +319,4 @@ async function putAside(
 async function realpathOfNew(path: string): Promise<string> {
   const real = await realpath(path).catch(() => undefined)
   return real ?? (dirname(path) === path ? path : join(await realpathOfNew(dirname(path)), basename(path)))
-}
-
-/**
- * Sets up what a worktree needs beside its files: our note, the dependencies, the person's set-up command. Failures are noted for
- * the person and stop nothing: the gates decide whether the work is good.
- */
-async function setUpWorktree(
-  row: WorktreeRow,
-  { settings, env, log, sandbox, caps }: WorktreeDeps,
-): Promise<string | null> {
-  await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
-  const timeoutMs = settings.setup_seconds * 1000
-  const note = await writeTaskFile(row)
-  await forgetNote(row.top)
-  await noteSharedFiles(row, [row.base])
-  const { reports: copying, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
-  const reports = [...(note ? [note] : []), ...copying]
-  if (settings.setup !== undefined) {
-    const run = { command: settings.setup, directory: row.directory, env, timeoutMs, sandbox, caps }
-    reports.push((await runSetupCommand(run)).report)
-  }
-  const inside = relative(row.top, row.directory)
-  const hasSetUp = settings.setup !== undefined
-  await noteDependencies(row.top, { copied: copied.map(name => join(inside, name)), hasSetUp })
-  if (reports.length === 0) return null
-  log.info({ task: row.task, attempt: row.attempt, said: reports }, 'worktree made ready')
-  return reports.join('\n')
-}
-
-/** The only file of ours in a worktree, as a git pattern: specs and notes beside it belong to the person and are not ignored. */
-const TASK_FILE_PATTERN = '**/.perpetualcc/task.json'
-
-/**
- * Writes a file into the worktree that says which task it belongs to, and keeps that file out of the project's history. Returns
- * why it could not, for instance where the project has a file of that name itself.
- */
-async function writeTaskFile(row: WorktreeRow): Promise<string | undefined> {
-  const folder = join(row.directory, '.perpetualcc')
-  const { task, attempt, branch, target, base, project } = row
-  const text = `${JSON.stringify({ task, attempt, branch, target, base, project }, null, 2)}\n`
-  try {
-    // The repository may contain a link of that name, or one above it, which could lead anywhere.
-    await using real = await openRealFolder(row.top, relative(row.top, folder), { make: true })
-    if (!real) return 'no task.json: .perpetualcc is no directory there'
-    await writeFile(real.at('task.json'), text, { flag: 'wx' })
-    await excludeTaskFile(row.repository)
-    return undefined
-  } catch (thrown) {
-    const { code } = thrown as NodeJS.ErrnoException
-    if (code === 'EEXIST') return (await isOurs(folder, task)) ? undefined : 'no task.json: the project has one itself'
-    return `no task.json: ${code ?? thrown}`
-  }
-}
-
-async function isOurs(folder: string, task: string): Promise<boolean> {
-  return ((await readTextIfAny(join(folder, 'task.json')).catch(() => '')) ?? '').includes(
-    `"task": ${JSON.stringify(task)}`,
-  )
-}
-
-/** The exclude list applies to all checkouts of the repository, so that only one line for one file is added, once. */
-async function excludeTaskFile(repository: string): Promise<void> {
-  await using info = await openRealFolder(repository, 'info', { make: true })
-  // A link of that name is not followed.
-  await using file = info && (await open(info.at('exclude'), EXTEND_PLAIN, 0o644).catch(unlessLink))
-  if (!file || !(await file.stat()).isFile()) return
-  const text = await file.readFile('utf8')
-  if (text.split('\n').includes(TASK_FILE_PATTERN)) return
-  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
-  await file.appendFile(`${gap}# what pcc writes into its worktrees\n${TASK_FILE_PATTERN}\n`)
-}
-
-const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
-const EXTEND_PLAIN = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK
-
-function unlessLink(thrown: NodeJS.ErrnoException): undefined {
-  if (thrown.code !== 'ELOOP') throw thrown
-}
-
-/**
- * Restores an archived worktree: the commit that was checked out, with all uncommitted changes uncommitted again. Its ref stays
- * until it is too old.
- */
-export async function restoreWorktree(row: WorktreeRow, deps: WorktreeDeps): Promise<Worktree> {
-  const { archive } = row
-  const at = existsSync(row.project) ? row.project : row.repository
-  const head = archive && (await readArchivedHead(archive, at))
-  if (!archive || !head) {
-    const remedy = `See what is left with: git for-each-ref refs/pcc/archive/${row.task}`
-    throw worktreeError(row, { why: 'what was archived of it is gone', remedy })
-  }
-  await makeRoom(row, deps)
-  await keepBranch(row, archive, at)
-  await deps.store.worktrees.update(row, { state: 'making', ended_at: null })
-  await mkdir(dirname(row.top), { recursive: true, mode: 0o700 })
-  const add = ['worktree', 'add', '-f', '-q', '--no-track', '-B', row.branch, row.top, archive]
-  const added = await retryWhileBusy(() => git(at, add, { timeoutMs: 10 * 60_000 }))
-  // The branch goes back by one commit and the files stay, so that uncommitted changes are uncommitted again.
-  const reset = added.ok ? await git(row.top, ['reset', '-q', head]) : added
-  if (!reset.ok) {
-    await undoAddWorktree(row, false)
-    await deps.store.worktrees.update(row, { state: 'archived', reason: gitErrorLine(reset.stderr) })
-    throw worktreeError(row, explainGitError(reset.stderr))
-  }
-  await writeTaskFile(row)
-  await noteSharedFiles(row, []) // which commits it was put onto since is no longer known
-  return markLive(row, { reason: `restored from ${archive}`, restored: archive }, deps)
-}
-
-/** All attempts at a task use the same directory: another attempt's worktree is removed first, or the restore is refused. */
-async function makeRoom(row: WorktreeRow, deps: WorktreeDeps): Promise<void> {
-  const rows = await deps.store.worktrees.list({ task: row.task })
-  for (const other of rows.filter(({ state }) => state === 'making' || state === 'live')) {
-    const removal = await removeWorktree(worktreeOfRow(other), deps)
-    if (removal.kind !== 'kept') continue
-    const remedy = `See it with: pcc worktree show ${row.task}. It is in ${other.top}`
-    throw worktreeError(row, { why: `that of attempt ${other.attempt} cannot be put away: ${removal.why}`, remedy })
-  }
-  const stats = await lstat(row.top).catch(() => undefined)
-  if (!stats || (stats.isDirectory() && (await readdir(row.top)).length === 0)) return
-  throw worktreeError(row, { why: `${row.top} is there already`, remedy: 'Move it away, then try again.' })
-}
-
-/** The branch is created again from the archive: commits that it got since are archived first. */
-async function keepBranch(row: WorktreeRow, archive: string, at: string): Promise<void> {
-  const { ok, stdout } = await git(at, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
-  const tip = stdout.trim()
-  if (ok && !(await git(at, ['merge-base', '--is-ancestor', tip, archive])).ok) await archiveCommit(row, tip, at)
-}
-
-/** The commit that was checked out: the first parent of what `archiveWorktree` wrote, or an archived branch commit itself. */
-async function readArchivedHead(archive: string, at: string): Promise<string | undefined> {
-  const { ok, stdout } = await git(at, ['log', '-1', '--format=%H%n%P%n%s', archive, '--'])
-  const [own = '', parents = '', subject = ''] = stdout.split('\n')
-  if (!ok || own === '') return undefined
-  return subject.startsWith(ARCHIVE_SUBJECT) ? parents.split(' ')[0] : own
 }

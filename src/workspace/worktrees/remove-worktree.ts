@@ -4,9 +4,11 @@ import { basename, dirname, join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
 import type { Worktree, WorktreeForecast, WorktreeRow } from '../../domain/worktree.ts'
+import type { Tx } from '../../store/store.ts'
 import { type GitResult, git } from '../git/git.ts'
 import { archiveWorktree, readUnmergedWork, type UnmergedWork } from './archive.ts'
 import { archiveCommit, undoAddWorktree } from './repository.ts'
+import { forgetIndex } from './switch-slot.ts'
 import { gitErrorLine, repairGitLink, type WorktreeDeps } from './worktree.ts'
 import { forgetNote, readGateMadeFiles } from './worktree-note.ts'
 
@@ -21,34 +23,58 @@ export async function removeWorktree(
 ): Promise<WorktreeRemoval> {
   const row = await deps.store.worktrees.get(worktree)
   if (!row || row.state === 'removed' || row.state === 'archived') return { kind: 'removed' }
+  // Whoever takes an idle slot first has it.
+  if (row.state === 'leaving' || (row.state === 'idle' && !(await claimIdle(row, deps))))
+    return { kind: 'kept', why: 'it is being handed over to another task' }
   const save = (patch: Partial<WorktreeRow>) => deps.store.worktrees.update(row, patch)
-  const removal =
+  const landed = options.landed ?? (row.state === 'idle' ? await findLanded(row, deps) : undefined)
+  const remove = () =>
     row.state === 'making'
-      ? await undoUnfinished(row)
-      : await removeWorktreeDirectory(row, options, archive => save({ archive }))
-  if (removal.kind === 'kept') await save(rowAfterRemoval(removal))
-  else await recordRemoval(row, removal, deps)
+      ? undoUnfinished(row)
+      : removeWorktreeDirectory(row, { ...options, landed }, archive => save({ archive }))
+  const removal = await remove().catch(async thrown => {
+    if (row.state === 'idle') await save({ state: 'idle' })
+    throw thrown
+  })
+  if (removal.kind === 'kept') await save({ reason: removal.why, state: row.state })
+  else await deps.store.transaction(tx => recordRemoval(row, removal, deps, tx))
   deps.log.info({ task: row.task, attempt: row.attempt, ...removal }, 'worktree removal')
   return removal
 }
 
+/** Takes an idle slot for the caller alone: of two who want it, to use or to remove it, one gets it. */
+export async function claimIdle(row: WorktreeRow, { store }: Pick<WorktreeDeps, 'store'>): Promise<boolean> {
+  return store.transaction(async tx => {
+    if ((await store.worktrees.get(row, tx))?.state !== 'idle') return false
+    await store.worktrees.update(row, { state: 'leaving' }, tx)
+    return true
+  })
+}
+
+/** The commit of a merged task that reached its target, perhaps in another form. */
+export async function findLanded(
+  { task, attempt }: Pick<WorktreeRow, 'task' | 'attempt'>,
+  { store }: Pick<WorktreeDeps, 'store'>,
+): Promise<string | undefined> {
+  const merged = await store.merges.list({ task, states: ['merged'] })
+  return merged.findLast(merge => merge.attempt === attempt)?.head ?? undefined
+}
+
 /** Writes that a worktree is gone, together with its event. One that was never finished was never reported as made either. */
-async function recordRemoval(
+export async function recordRemoval(
   row: WorktreeRow,
   removal: Exclude<WorktreeRemoval, { kind: 'kept' }>,
   { store, clock }: Pick<WorktreeDeps, 'store' | 'clock'>,
+  tx: Tx,
 ): Promise<void> {
   const { task, attempt, branch } = row
   const kept = removal.kind === 'archived' ? { archive: removal.ref, reason: removal.why } : {}
   const body = { task, attempt, branch, ...kept }
-  await store.transaction(async tx => {
-    await store.worktrees.update(row, { ...rowAfterRemoval(removal), ended_at: clock.now() }, tx)
-    if (row.state === 'live') await tx.append([{ actor: 'daemon', subject: task, kind: 'worktree.removed', body }])
-  })
+  await store.worktrees.update(row, { ...rowAfterRemoval(removal), ended_at: clock.now() }, tx)
+  if (row.state !== 'making') await tx.append([{ actor: 'daemon', subject: task, kind: 'worktree.removed', body }])
 }
 
-function rowAfterRemoval(removal: WorktreeRemoval): Partial<WorktreeRow> {
-  if (removal.kind === 'kept') return { reason: removal.why }
+function rowAfterRemoval(removal: Exclude<WorktreeRemoval, { kind: 'kept' }>): Partial<WorktreeRow> {
   if (removal.kind === 'removed') return { state: 'removed', reason: null }
   return { state: 'archived', reason: removal.why, archive: removal.ref }
 }
@@ -56,6 +82,8 @@ function rowAfterRemoval(removal: WorktreeRemoval): Partial<WorktreeRow> {
 /** Undoes a worktree that was never finished: no agent has worked in it. */
 async function undoUnfinished(row: WorktreeRow): Promise<WorktreeRemoval> {
   await undoAddWorktree(row, false)
+  await forgetNote(row.top)
+  await forgetIndex(row.top)
   return row.archive ? { kind: 'archived', ref: row.archive, why: 'it could not be restored' } : { kind: 'removed' }
 }
 
@@ -83,6 +111,32 @@ export async function removeWorktreeDirectory(
 ): Promise<WorktreeRemoval> {
   if (!existsSync(row.repository)) return { kind: 'kept', why: `its repository ${row.repository} is gone` }
   if (!existsSync(row.top)) return removeDeleted(row, options)
+  const vacated = await vacateWorktree(row, options, onArchived)
+  if (vacated.kind === 'kept') return vacated
+  crashPoint('place.before-remove')
+  const removed = await removeTree(row, vacated.isClean)
+  if (!removed.ok) return { kind: 'kept', why: gitErrorLine(removed.stderr) }
+  await deleteBranch(row)
+  await forgetNote(row.top)
+  await forgetIndex(row.top)
+  crashPoint('place.after-remove')
+  if (vacated.kind === 'empty') return { kind: 'removed' }
+  const { ref, why } = vacated
+  return { kind: 'archived', ref, why }
+}
+
+/** Nothing is left in a worktree that could be lost. `isClean`: git sees nothing in it beside what is committed. */
+export type VacatedWorktree =
+  | { kind: 'empty'; isClean: boolean; head: string }
+  | { kind: 'archived'; isClean: boolean; head: string; ref: string; why: string }
+  | { kind: 'kept'; why: string }
+
+/** Makes sure that nothing would be lost with a worktree: what is not merged is archived. The worktree is not changed. */
+export async function vacateWorktree(
+  row: WorktreeRow,
+  options: RemoveOptions,
+  onArchived: (ref: string) => Promise<void> = async () => undefined,
+): Promise<VacatedWorktree> {
   if (!(await repairGitLink(row)))
     return { kind: 'kept', why: 'its file .git does not belong to the repository any more' }
   const left = await readUnmergedWork(row, options.landed)
@@ -93,13 +147,9 @@ export async function removeWorktreeDirectory(
   crashPoint('place.before-archive')
   const ref = why === undefined ? undefined : await archiveWorktree(row, left)
   if (ref !== undefined) await onArchived(ref)
-  crashPoint('place.before-remove')
-  const removed = await removeTree(row, why === undefined && left.paths.length === 0)
-  if (!removed.ok) return { kind: 'kept', why: gitErrorLine(removed.stderr) }
-  await deleteBranch(row)
-  await forgetNote(row.top)
-  crashPoint('place.after-remove')
-  return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why: why ?? '' }
+  const { head } = left
+  if (ref !== undefined) return { kind: 'archived', isClean: false, head, ref, why: why ?? '' }
+  return { kind: 'empty', isClean: left.paths.length === 0, head }
 }
 
 /** Where nothing is left to keep, git itself checks once more before it deletes: somebody may have written there since. */

@@ -18,6 +18,15 @@ const NotedDependencies = z.object({
 })
 export type NotedDependencies = z.infer<typeof NotedDependencies>
 
+/** A file or folder of a slot that git does not track, as it was after the set-up. */
+const NotedWarmFile = NotedDependencies.extend({
+  /** The latest change time of anything in it, private data of tools included. */
+  all: z.number(),
+  /** For a copy, what told the state of the project's folder at that time. */
+  source: z.string().nullable(),
+})
+export type NotedWarmFile = z.infer<typeof NotedWarmFile>
+
 /** A rebase or merge of ours that stopped at a conflict, with everything that is needed to go on without git's own notes. */
 const NotedReplay = z.object({
   kind: z.enum(['rebase', 'merge']),
@@ -40,6 +49,11 @@ const WorktreeNote = z.object({
   /** Files that gate commands left behind. */
   files: z.array(z.object({ path: z.string(), size: z.number(), changed: z.number() })).default([]),
   dependencies: z.array(NotedDependencies).default([]),
+  /** What was set up in a slot, from which commit, and by which command; null if nothing of it may stay for the next task. */
+  warm: z
+    .object({ base: z.string(), setup: z.string().nullable(), entries: z.array(NotedWarmFile) })
+    .nullable()
+    .default(null),
   /** Files of the repository's shared folder as they were when the worktree was made; absent if they were not read. */
   shared: z.record(z.string(), z.string().nullable()).optional(),
   /** Commits of the target that pcc made the work from, or put it onto; the first is the one that it was made from. */

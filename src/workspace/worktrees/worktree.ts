@@ -35,6 +35,21 @@ export function worktreeOfRow({ directory, top, task, attempt, branch, target, b
   return { directory, top, task, attempt, branch, target, base }
 }
 
+/** Writes that a worktree can be worked in, together with its event. */
+export async function markLive(
+  row: WorktreeRow,
+  { restored, ...patch }: Partial<WorktreeRow> & { restored?: string },
+  { store }: Pick<WorktreeDeps, 'store'>,
+): Promise<Worktree> {
+  const { task, attempt, branch, target, base, directory } = row
+  const body = { task, attempt, branch, target, base, directory, ...(restored !== undefined && { restored }) }
+  await store.transaction(async tx => {
+    await store.worktrees.update(row, { state: 'live', ...patch }, tx)
+    await tx.append([{ actor: 'daemon', subject: task, kind: 'worktree.made', body }])
+  })
+  return worktreeOfRow(row)
+}
+
 /** The name of a project's folder below the root: readable, and unique, since many projects are called "api". */
 export function projectFolderName(project: string): string {
   const readable = basename(project)

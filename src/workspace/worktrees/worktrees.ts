@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { AT_WORK, OPEN_STATES } from '../../domain/task.ts'
-import type { Worktree, WorktreeForecast, WorktreeRow } from '../../domain/worktree.ts'
+import { PRESENT_WORKTREES, type Worktree, type WorktreeForecast, type WorktreeRow } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import { git } from '../git/git.ts'
-import { restoreWorktree } from './make-worktree.ts'
 import { forecastRemoval, removeWorktree, type WorktreeRemoval } from './remove-worktree.ts'
+import { restoreWorktree } from './restore-worktree.ts'
+import { removeIdleSlots } from './slots.ts'
 import { type WorktreeDeps, worktreeOfRow } from './worktree.ts'
 
 /** The commands that a person has for worktrees, by task. */
@@ -46,12 +47,12 @@ export function openWorktrees(deps: WorktreeDeps): Worktrees {
     if (!row) throw new AppError('worktree_not_so', { task: ref, state: newest?.state ?? 'removed' })
     return row
   }
-  const isPresent = ({ state }: WorktreeRow) => state === 'live' || state === 'making'
+  const isPresent = ({ state }: WorktreeRow) => PRESENT_WORKTREES.some(name => name === state)
   return {
     show,
-    list: ({ project, all }) => worktrees.list({ project, ...(all ? {} : { states: ['making', 'live'] }) }),
+    list: ({ project, all }) => worktrees.list({ project, ...(all ? {} : { states: PRESENT_WORKTREES }) }),
     forecast: async rows => {
-      const live = rows.find(({ state }) => state === 'live')
+      const live = rows.find(({ state }) => state === 'live' || state === 'idle')
       return live ? forecastRemoval(live) : null
     },
     remove: async task => removeWorktree(worktreeOfRow(await findIdle(task, isPresent)), deps),
@@ -101,12 +102,12 @@ export async function removeOld(deps: WorktreeDeps, days: number, signal: AbortS
   return count
 }
 
-/** Live worktrees whose task is over. */
+/** Worktrees whose task is over, idle slots among them. */
 async function listOfEndedTasks(
   { worktrees, tasks }: Store,
   filter: { project?: string | undefined } = {},
 ): Promise<WorktreeRow[]> {
-  const rows = await worktrees.list({ ...filter, states: ['live'] })
+  const rows = await worktrees.list({ ...filter, states: ['live', 'idle'] })
   const rowTasks = await Promise.all(rows.map(({ task }) => tasks.get(task)))
   const isOpen = (state: string | undefined) => OPEN_STATES.some(open => open === state)
   return rows.filter((_, index) => !isOpen(rowTasks[index]?.state))
@@ -130,10 +131,14 @@ async function dropArchive(row: WorktreeRow, deps: WorktreeDeps, days: number): 
 
 /**
  * Recovers after a death of the daemon, from what git and the disk say: a worktree that was being made is undone (no agent had it
- * yet), and a row whose directory is gone is closed according to its branch or archive. Everything else stays.
+ * yet), a row whose directory is gone is closed according to its branch or archive, and slots of runs that are over are removed. Everything
+ * else stays.
  */
 export async function recoverWorktrees(deps: WorktreeDeps): Promise<number> {
-  const rows = await deps.store.worktrees.list({ states: ['making', 'live'] })
+  const rows = await deps.store.worktrees.list({ states: PRESENT_WORKTREES })
+  // Nobody takes those any more: what they hold is found out when they are taken or removed again.
+  for (const row of rows.filter(({ state }) => state === 'leaving')) await deps.store.worktrees.update(row, IDLE)
+  await removeIdleSlots(deps)
   const broken = rows.filter(row => row.state === 'making' || isDirectoryDeleted(row))
   for (const row of broken) {
     // A worktree that cannot be recovered must not keep the daemon from starting.
@@ -143,6 +148,8 @@ export async function recoverWorktrees(deps: WorktreeDeps): Promise<number> {
   }
   return broken.length
 }
+
+const IDLE = { state: 'idle' } as const
 
 /** Where even the parent folder is missing, a disk may not be mounted: then the worktree is not given up. */
 function isDirectoryDeleted({ top }: WorktreeRow): boolean {

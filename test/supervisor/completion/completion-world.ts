@@ -10,7 +10,7 @@ import { type ScriptedAgent, scriptedAgent, type Turn } from '../session/scripte
 export interface LandWorld extends RunWorld {
   /** Git in the project itself, as the person has it. */
   git(...args: string[]): string
-  /** Resolves when merges are cleaned up: that happens after the end of the task, without an event. */
+  /** Resolves when merges are cleaned up and slots are gone: that happens after the end of task and run, without an event. */
   tidy(): Promise<void>
   /** A task as the API shows it. */
   task(id: string): Promise<{ state: string; verification: string | null; reason: string | null; attempt: number }>
@@ -29,8 +29,11 @@ export async function landWorld(
     ...world,
     git: (...args) => execFileSync('git', args, { cwd: project, env, stdio: 'pipe' }).toString().trim(),
     async tidy() {
-      const merges = () => world.store.merges.toClean()
-      while ((await merges()).length > 0) await sleep(20)
+      const left = async () => [
+        ...(await world.store.merges.toClean()),
+        ...(await world.store.worktrees.list({ states: ['idle', 'leaving'] })),
+      ]
+      while ((await left()).length > 0) await sleep(20)
     },
     task: async id => (await world.call('GET', `/tasks/${id}`)).body.task,
   }

@@ -305,14 +305,18 @@ async function isBusy({ session_id, task_id }: { session_id: string; task_id: st
   )
 }
 
-/** Every attempt had a worktree that no other task had. */
+/** Every attempt had a worktree that no other task had at the same time. */
 async function checkWorktrees(run: string, store: Store): Promise<void> {
-  const open = new Map<string, string>()
-  for (const { session_id, task_id } of await store.runs.attempts({ run })) {
-    const worktree = (await store.sessions.get(session_id))?.options.place
-    assert.equal(worktree?.task, task_id)
-    assert.equal(open.get(worktree.top) ?? task_id, task_id, 'a worktree of another task')
-    open.set(worktree.top, task_id)
+  for (const { session_id, task_id } of await store.runs.attempts({ run }))
+    assert.equal((await store.sessions.get(session_id))?.options.place?.task, task_id)
+  const owners = new Map<string, string>()
+  for (const { kind, body } of await store.events({ kinds: ['worktree.made', 'worktree.removed'] })) {
+    if (kind === 'worktree.made') {
+      assert.equal(owners.get(body.directory) ?? body.task, body.task, 'a worktree of another task')
+      owners.set(body.directory, body.task)
+    }
+    if (kind !== 'worktree.removed') continue
+    for (const [directory, task] of owners) if (task === body.task) owners.delete(directory)
   }
 }
 

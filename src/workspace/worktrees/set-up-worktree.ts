@@ -1,0 +1,112 @@
+import { constants } from 'node:fs'
+import { mkdir, open, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { readTextIfAny } from '../../base/files.ts'
+import { openRealFolder } from '../../base/real-folder.ts'
+import type { WorktreeRow } from '../../domain/worktree.ts'
+import { copyDependencies, noteDependencies, runSetupCommand, type SetupCommand } from './dependencies.ts'
+import { isSlot } from './slots.ts'
+import { listUntracked } from './switch-slot.ts'
+import { NO_WARM_FILES, noteWarmFiles, type WarmFiles } from './warm-files.ts'
+import type { WorktreeDeps } from './worktree.ts'
+import { forgetNote, noteSharedFiles } from './worktree-note.ts'
+
+/**
+ * Sets up what a worktree needs beside its files: our note, the dependencies, the person's set-up command. Failures are noted for
+ * the person and stop nothing: the gates decide whether the work is good.
+ */
+export async function setUpWorktree(
+  row: WorktreeRow,
+  { settings, env, log, sandbox, caps }: WorktreeDeps,
+  warm: WarmFiles = NO_WARM_FILES,
+): Promise<string | null> {
+  await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
+  const timeoutMs = settings.setup_seconds * 1000
+  const note = await writeTaskFile(row)
+  await forgetNote(row.top)
+  await noteSharedFiles(row, [row.base])
+  const { reports: copying, copied } = await copyDependencies(row, settings.link, AbortSignal.timeout(timeoutMs))
+  const stays = warm.kept.map(({ folder }) => `${folder} stays from the last task, unchanged`)
+  const { setup } = settings
+  const setUp =
+    setup === undefined ? undefined : await runSetup(setup, warm, { ...{ env, timeoutMs, sandbox, caps }, row })
+  const reports = [...(note ? [note] : []), ...stays, ...copying, ...(setUp ? [setUp.report] : [])]
+  const inside = relative(row.top, row.directory)
+  const ready = { copied: copied.map(name => join(inside, name)), kept: warm.kept }
+  await noteDependencies(row.top, { ...ready, hasSetUp: setUp?.hasRun ?? false })
+  if (isSlot(row) && setUp?.ok !== false) {
+    const made = setUp?.hasRun ? await listMade(row) : []
+    await noteWarmFiles(row, { ...ready, made, setup: setup ?? null })
+  }
+  if (reports.length === 0) return null
+  log.info({ task: row.task, attempt: row.attempt, said: reports }, 'worktree made ready')
+  return reports.join('\n')
+}
+
+/** Runs the set-up command, unless everything that it made for the last task of a slot is still there and right. */
+async function runSetup(
+  command: string,
+  { isSetUp }: WarmFiles,
+  { row: { directory }, ...run }: Omit<SetupCommand, 'command' | 'directory'> & { row: WorktreeRow },
+): Promise<{ report: string; ok: boolean; hasRun: boolean }> {
+  if (isSetUp)
+    return { report: `${command}: not run, because nothing that it installs has changed`, ok: true, hasRun: false }
+  return { ...(await runSetupCommand({ command, directory, ...run })), hasRun: true }
+}
+
+/** What is in a worktree beside its files and our own note. */
+async function listMade({ top, directory }: WorktreeRow): Promise<string[]> {
+  const ours = join(relative(top, directory), '.perpetualcc')
+  const paths = (await listUntracked(top)) ?? []
+  return paths.filter(path => path !== ours && path !== join(ours, 'task.json'))
+}
+
+/** The only file of ours in a worktree, as a git pattern: specs and notes beside it belong to the person and are not ignored. */
+const TASK_FILE_PATTERN = '**/.perpetualcc/task.json'
+
+/**
+ * Writes a file into the worktree that says which task it belongs to, and keeps that file out of the project's history. Returns
+ * why it could not, for instance where the project has a file of that name itself.
+ */
+export async function writeTaskFile(row: WorktreeRow): Promise<string | undefined> {
+  const folder = join(row.directory, '.perpetualcc')
+  const { task, attempt, branch, target, base, project } = row
+  const text = `${JSON.stringify({ task, attempt, branch, target, base, project }, null, 2)}\n`
+  try {
+    // The repository may contain a link of that name, or one above it, which could lead anywhere.
+    await using real = await openRealFolder(row.top, relative(row.top, folder), { make: true })
+    if (!real) return 'no task.json: .perpetualcc is no directory there'
+    await writeFile(real.at('task.json'), text, { flag: 'wx' })
+    await excludeTaskFile(row.repository)
+    return undefined
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'EEXIST') return (await isOurs(folder, task)) ? undefined : 'no task.json: the project has one itself'
+    return `no task.json: ${code ?? thrown}`
+  }
+}
+
+async function isOurs(folder: string, task: string): Promise<boolean> {
+  return ((await readTextIfAny(join(folder, 'task.json')).catch(() => '')) ?? '').includes(
+    `"task": ${JSON.stringify(task)}`,
+  )
+}
+
+/** The exclude list applies to all checkouts of the repository, so that only one line for one file is added, once. */
+async function excludeTaskFile(repository: string): Promise<void> {
+  await using info = await openRealFolder(repository, 'info', { make: true })
+  // A link of that name is not followed.
+  await using file = info && (await open(info.at('exclude'), EXTEND_PLAIN, 0o644).catch(unlessLink))
+  if (!file || !(await file.stat()).isFile()) return
+  const text = await file.readFile('utf8')
+  if (text.split('\n').includes(TASK_FILE_PATTERN)) return
+  const gap = text === '' || text.endsWith('\n') ? '' : '\n'
+  await file.appendFile(`${gap}# what pcc writes into its worktrees\n${TASK_FILE_PATTERN}\n`)
+}
+
+const { O_RDWR, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants
+const EXTEND_PLAIN = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+
+function unlessLink(thrown: NodeJS.ErrnoException): undefined {
+  if (thrown.code !== 'ELOOP') throw thrown
+}

@@ -1,0 +1,171 @@
+import { lstat, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { crashPoint } from '../../base/crash-point.ts'
+import { readRegularFile } from '../../base/files.ts'
+import { openRealFolder, removeInside } from '../../base/real-folder.ts'
+import type { WorktreeRow } from '../../domain/worktree.ts'
+import { readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
+import { git, retryWhileBusy } from '../git/git.ts'
+import { findAdminFolder, gitErrorLine } from './worktree.ts'
+
+/** How a slot's change of branch ended. `doubt`: it may differ from a new worktree, and has to be made anew. */
+export type SlotSwitch = { kind: 'switched' } | { kind: 'doubt'; why: string }
+
+/** A large repository on a slow disk takes its time. */
+const PATIENCE_MS = 10 * 60_000
+
+/**
+ * Gives a slot, in which nothing is left to keep, the branch and the files that a new worktree would have. Nothing that the last task's
+ * agent may have written is believed: git's folder for the worktree is emptied of all but its pointers, the index is the one that was
+ * saved before the agent began, and every file whose change time differs from that index is written anew. Everything that is not
+ * tracked goes, except the paths in `warm`.
+ */
+export async function switchSlot(row: WorktreeRow, warm: readonly string[]): Promise<SlotSwitch> {
+  const own = await findAdminFolder(row)
+  if (own === undefined) return doubt('its file .git does not belong to the repository any more')
+  const why = await emptyAdminFolder(own)
+  if (why !== undefined) return doubt(why)
+  if (!(await installIndex(own, row.top))) return doubt('the index from before its last task is missing')
+  crashPoint('slot.before-switch')
+  const switched = await checkOut(row)
+  if (!switched.ok) return doubt(gitErrorLine(switched.stderr))
+  crashPoint('slot.after-switch')
+  await saveIndex(row)
+  const problem = (await removeLeftovers(row.top, warm)) ?? (await whySubmodulesFilled(row.top, own))
+  return problem === undefined ? { kind: 'switched' } : doubt(problem)
+}
+
+/** Whether nobody has written into a slot since its last change of branch, apart from the paths in `warm`. */
+export async function isSlotUntouched(top: string, warm: readonly string[]): Promise<boolean> {
+  const listed = await listOthers(top, { GIT_INDEX_FILE: savedIndexOf(top) })
+  return listed?.every(({ path, isTracked }) => !isTracked && isWarm(path, warm)) ?? false
+}
+
+/** The paths in a worktree that git does not track, folders as a whole. Undefined if git fails. */
+export async function listUntracked(top: string): Promise<string[] | undefined> {
+  return (await listOthers(top))?.filter(({ isTracked }) => !isTracked).map(({ path }) => path)
+}
+
+function doubt(why: string): SlotSwitch {
+  return { kind: 'doubt', why }
+}
+
+function checkOut({ top, branch, base }: WorktreeRow) {
+  // `-B`: the branch may exist, as that of an earlier attempt whose commits were archived.
+  const args = ['checkout', '-q', '-f', '--no-track', '-B', branch, base]
+  return retryWhileBusy(() => git(top, args, { timeoutMs: PATIENCE_MS }))
+}
+
+/** The files of git's folder for a worktree that stay, and those that tell of work that is over. */
+const POINTERS = new Set(['HEAD', 'commondir', 'gitdir', 'index'])
+const TRACES = new Set(['ORIG_HEAD', 'COMMIT_EDITMSG', 'FETCH_HEAD', 'AUTO_MERGE', 'logs', 'refs'])
+
+/**
+ * Removes the traces of the last task from git's folder for the worktree. Returns why that is not enough: anything else in it (an
+ * unfinished rebase, settings, the data of submodules, a lock) is not known to be harmless.
+ */
+async function emptyAdminFolder(own: string): Promise<string | undefined> {
+  const entries = await readdir(own, { withFileTypes: true })
+  const odd = entries.find(entry => !POINTERS.has(entry.name) && !TRACES.has(entry.name))
+  if (odd) return `git's folder for it holds ${odd.name}`
+  const link = entries.find(entry => !entry.isFile() && !entry.isDirectory())
+  if (link) return `${link.name} in git's folder for it is a link or no ordinary file`
+  const refs = await readdir(join(own, 'refs'), { recursive: true, withFileTypes: true }).catch(() => [])
+  if (refs.some(entry => !entry.isDirectory())) return "git's folder for it holds refs of its own"
+  const common = (await readRegularFile(join(own, 'commondir'))).toString()
+  if (common !== '../..\n') return 'it names another repository as its own'
+  for (const name of TRACES) await removeInside(own, name)
+  return undefined
+}
+
+/** The index of a slot as pcc's own git wrote it is kept beside the worktree, where no agent can write. */
+function savedIndexOf(top: string): string {
+  return join(dirname(top), `.${basename(top)}.pcc-index`)
+}
+
+/**
+ * Saves the index before an agent works in the slot. An agent could write one by which a changed file passes for an unchanged one;
+ * against this one it cannot, because nobody can set the change time of a file back.
+ */
+export async function saveIndex(row: Pick<WorktreeRow, 'top' | 'repository'>): Promise<void> {
+  const own = await findAdminFolder(row)
+  const file = savedIndexOf(row.top)
+  try {
+    const index = own && (await readIndexFile(own))
+    if (!index) return void (await rm(file, { force: true }))
+    await writeFile(`${file}.new`, index, { mode: 0o600 })
+    await setTimes(`${file}.new`, (await stat(join(own, 'index'))).mtimeMs)
+    await rename(`${file}.new`, file)
+  } catch {
+    await rm(file, { force: true }) // without one, the slot is made anew
+  }
+}
+
+/** Called when the slot is gone. */
+export async function forgetIndex(top: string): Promise<void> {
+  await rm(savedIndexOf(top), { force: true })
+}
+
+/** Git reads a file again that was changed in the second in which the index was written, so a copy must not be younger. */
+function setTimes(file: string, mtimeMs: number): Promise<void> {
+  const seconds = Math.floor(mtimeMs / 1000)
+  return utimes(file, seconds, seconds)
+}
+
+async function installIndex(own: string, top: string): Promise<boolean> {
+  const saved = savedIndexOf(top)
+  await using folder = await openRealFolder(own)
+  const index = await readRegularFile(saved, MOST_BYTES).catch(() => undefined)
+  if (!folder || !index) return false
+  const [aside, file] = [folder.at('index.pcc-new'), folder.at('index')]
+  await writeFile(aside, index, { flag: 'wx' })
+  await setTimes(aside, (await stat(saved)).mtimeMs)
+  await rename(aside, file)
+  return true
+}
+
+/** An index of a very large repository. */
+const MOST_BYTES = 2_000_000_000
+
+interface ListedPath {
+  isTracked: boolean
+  /** Without the slash at the end of a folder. */
+  path: string
+}
+
+/** Everything that is not tracked, empty folders included, and tracked files that differ from the index. Undefined if git fails. */
+async function listOthers(top: string, env?: Record<string, string>): Promise<ListedPath[] | undefined> {
+  const args = ['ls-files', '-z', '-t', '--others', '--directory', '--modified', '--deleted']
+  const { ok, stdout } = await git(top, args, { env })
+  if (!ok) return undefined
+  const lines = stdout.split('\0').filter(line => line !== '')
+  return lines.map(line => ({ isTracked: !line.startsWith('? '), path: line.slice(2).replace(/\/$/, '') }))
+}
+
+function isWarm(path: string, warm: readonly string[]): boolean {
+  return warm.some(folder => path === folder || path.startsWith(`${folder}/`))
+}
+
+/** Removes what is not tracked. Returns what is wrong if that is not possible, or if a tracked file is not as committed. */
+async function removeLeftovers(top: string, warm: readonly string[]): Promise<string | undefined> {
+  const listed = await listOthers(top)
+  if (!listed) return 'git cannot tell what is in it'
+  const changed = listed.find(({ isTracked }) => isTracked)
+  if (changed) return `${changed.path} is not as committed`
+  for (const { path } of listed) {
+    if (isWarm(path, warm)) continue
+    if (!(await removeInside(top, path))) return `${path} cannot be removed`
+  }
+  return undefined
+}
+
+/** Git lists nothing within the folder of a submodule, which is empty in a new worktree. */
+async function whySubmodulesFilled(top: string, own: string): Promise<string | undefined> {
+  const marks = await readIndexMarks(top, own)
+  if (!marks) return 'its index cannot be read'
+  for (const path of marks.submodules) {
+    const isFolder = (await lstat(join(top, path)).catch(() => undefined))?.isDirectory()
+    if (!isFolder || (await readdir(join(top, path))).length > 0) return `its submodule ${path} is not empty`
+  }
+  return undefined
+}
