@@ -77,7 +77,9 @@ test('a daemon that dies at a step, whose clock jumps by an hour, and whose agen
 
 test('a daemon that dies while it moves a branch lands every task of a run once, one that was sent back too, and the checkout is as its branch says', async t => {
   // The third works in the slot of one of the others.
-  const tasks = ['run-t1', 'run-t2', 'run-t3'].map(token => comingBack({ token, steps: [{ do: 'write', token: `${token}-c1` }] }))
+  const tasks = ['run-t1', 'run-t2', 'run-t3'].map(token =>
+    comingBack({ token, steps: [{ do: 'write', token: `${token}-c1` }] }),
+  )
   const plan: RoundPlan = {
     seed: 3,
     sessions: [],

@@ -57,8 +57,8 @@ function checkOut({ top, branch, base }: WorktreeRow) {
 }
 
 /** The files of git's folder for a worktree that stay, and those that tell of work that is over. */
-const POINTERS = new Set(['HEAD', 'commondir', 'gitdir', 'index'])
-const TRACES = new Set(['ORIG_HEAD', 'COMMIT_EDITMSG', 'FETCH_HEAD', 'AUTO_MERGE', 'logs', 'refs'])
+const POINTERS = new Set(['HEAD', 'commondir', 'gitdir', 'index', 'config.worktree'])
+const TRACES = new Set(['ORIG_HEAD', 'COMMIT_EDITMSG', 'FETCH_HEAD', 'REBASE_HEAD', 'AUTO_MERGE', 'logs', 'refs'])
 
 /**
  * Removes the traces of the last task from git's folder for the worktree. Returns why that is not enough: anything else in it (an
@@ -72,6 +72,9 @@ async function emptyAdminFolder(own: string): Promise<string | undefined> {
   if (link) return `${link.name} in git's folder for it is a link or no ordinary file`
   const refs = await readdir(join(own, 'refs'), { recursive: true, withFileTypes: true }).catch(() => [])
   if (refs.some(entry => !entry.isDirectory())) return "git's folder for it holds refs of its own"
+  // Sandboxes leave an empty one, over which nothing can be written.
+  const settings = await lstat(join(own, 'config.worktree')).catch(() => undefined)
+  if (settings && settings.size > 0) return 'it has settings of its own'
   const common = (await readRegularFile(join(own, 'commondir'))).toString()
   if (common !== '../..\n') return 'it names another repository as its own'
   for (const name of TRACES) await removeInside(own, name)

@@ -173,7 +173,8 @@ const LEFTOVERS: Record<string, Leave> = {
     appendFileSync(join(top, '.gitignore'), '*.stashed\n')
     git('stash', '-q')
   },
-  'notes of git': ({ admin }) => write(admin, { FETCH_HEAD: 'x\n', COMMIT_EDITMSG: 'x\n', 'logs/refs/x': 'x\n' }),
+  'notes of git': ({ admin }) =>
+    write(admin, { FETCH_HEAD: 'x\n', COMMIT_EDITMSG: 'x\n', 'logs/refs/x': 'x\n', REBASE_HEAD: 'x\n' }),
 }
 
 /** Changes a file, and writes an index by which it is unchanged: git believes the times and the size that stand there. */
