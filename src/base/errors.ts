@@ -1,4 +1,5 @@
 import { ACCESS_ERRORS } from './error-rows/access.ts'
+import { API_ERRORS } from './error-rows/api.ts'
 import { SECRET_ERRORS } from './error-rows/secrets.ts'
 import { HOST_ERRORS, SYSTEM_ERRORS } from './error-rows/system.ts'
 import { FEATURE_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
@@ -22,6 +23,7 @@ export const ERRORS = {
   ...SECRET_ERRORS,
   ...SYSTEM_ERRORS,
   ...ACCESS_ERRORS,
+  ...API_ERRORS,
 } as const
 
 export type ErrorCode = keyof typeof ERRORS

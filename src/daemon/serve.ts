@@ -27,6 +27,7 @@ import { recoverWorktrees } from '../workspace/worktrees/worktrees.ts'
 import { openAcceptedFiles } from './accepted-files.ts'
 import { enforceDeadlines } from './answers.ts'
 import { openAuthenticator } from './api/authenticate.ts'
+import { openApiControl } from './api/control.ts'
 import { openJwtVerifier } from './api/jwt.ts'
 import { ApiKeys } from './api/keys.ts'
 import { type DaemonContext, readWorktreeDeps } from './context.ts'
@@ -39,6 +40,7 @@ import { announceReports, runNotifications } from './notifications.ts'
 import { recoverSessions, refuseDamagedStore } from './recovery.ts'
 import { replayOutbox } from './replay-outbox.ts'
 import { startRetention } from './retention.ts'
+import { apiRoutes } from './routes/api.ts'
 import { loadToken } from './routes/guard.ts'
 import { handleHook } from './routes/hooks.ts'
 import { buildServer } from './routes/server.ts'
@@ -199,6 +201,8 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   const app = buildServer(daemon)
   await using hooks = openHookListener(paths, { answer: call => handleHook(daemon, call), log })
   app.post('/hook-listener', async () => ({ port: (await hooks.open()) ?? null }))
+  await using api = openApiControl(daemon, env)
+  apiRoutes(app, api)
   await app.listen({ path: paths.socket })
   chmodSync(paths.socket, 0o600)
   const [started] = await store.append([
@@ -206,6 +210,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   ])
   log.info({ version, socket: paths.socket, boot: bootId }, 'daemon started')
   await hooks.open()
+  if (config.api.enabled) await api.on().catch(error => log.error({ error }, 'the API cannot listen'))
   const replaying = replayOutbox(daemon)
   keepLauncher(paths, { env, log })
   const delivering = deliverAnswers(daemon).catch(error => log.error({ error }, 'answers could not be delivered'))

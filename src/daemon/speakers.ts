@@ -14,9 +14,10 @@ type Speaking = Pick<DaemonContext, 'store' | 'log' | 'agentEnv' | 'paths'>
 /**
  * Refuses agents, commands of projects, the daemon's own helpers and everything that they start wherever only a person may speak: an
  * agent can read our token, or run code that does, and would otherwise approve its own calls. An agent that the person started counts
- * from its first hook on. A refused try is shown in the session that it came from.
+ * from its first hook on. A refused try is shown in the session that it came from. `refusesItself`: a connection from this process is
+ * one that it made for an agent, whose sandbox has no other way out.
  */
-export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
+export function openSpeakerCheck(daemon: Speaking, { refusesItself = false } = {}): SpeakerCheck {
   const tries = new RefusedTries(daemon)
   const vendors = new VendorProcesses(daemon.paths)
   const identified = new WeakMap<FastifyRequest, Peer[]>()
@@ -26,6 +27,8 @@ export function openSpeakerCheck(daemon: Speaking): SpeakerCheck {
     const what = `${request.method} ${request.routeOptions.url ?? request.url}`
     if (peers.some(({ kind }) => kind === 'gone')) throw new AppError('speaker_gone', { what })
     for (const peer of peers) {
+      if (peer.kind === 'own' && refusesItself)
+        throw new AppError('speaker_refused', { what, command: 'pcc', pid: process.pid })
       if (peer.kind !== 'process') continue
       if (vendors.isAmong(peer.chain)) {
         await tries.note(peer, { what, owner: 'daemon' })

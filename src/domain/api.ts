@@ -268,3 +268,17 @@ const LIVE_STATUS = {
 function describeInterruption(row: StatusFacts): string {
   return `interrupted; go on with: pcc resume ${row.id}`
 }
+
+/** POST /daemon/api */
+export const SwitchApi = z.strictObject({ on: z.boolean() })
+
+/** GET /daemon/api: whether the API listens for other programs. */
+export interface ApiStatus {
+  on: boolean
+  address: string | null
+  connections: number
+  /** Open event streams. */
+  streams: number
+  /** Why it does not listen although it should, or what will be wrong soon. */
+  problem: string | null
+}

@@ -32,45 +32,47 @@ export interface AttemptEvidence {
 }
 
 /** An attempt that is over, as the journal stores it. */
-export interface JournalEntry {
-  run_id: string
-  project: string
+export const JournalEntry = z.object({
+  run_id: z.string(),
+  project: z.string(),
   /** The number of the attempt within its run, from 1. */
-  iteration: number
-  task_id: string
+  iteration: z.number(),
+  task_id: z.string(),
   /** The task's attempt. */
-  number: number
+  number: z.number(),
   /** The task's title at that time; the task may be deleted by now. */
-  title: string
-  feature: string | null
-  session_id: string
-  outcome: 'done' | 'failed' | 'interrupted'
+  title: z.string(),
+  feature: z.string().nullable(),
+  session_id: z.string(),
+  outcome: z.enum(['done', 'failed', 'interrupted']),
   /** Why it ended so, if there is something to say. */
-  reason: string | null
+  reason: z.string().nullable(),
   /** The agents that worked on it, in order; empty if its session is no longer stored. */
-  agents: string[]
+  agents: z.array(z.string()),
   /** The model that answered; null if none did. */
-  model: string | null
+  model: z.string().nullable(),
   /** From start to end, waiting included. */
-  duration_ms: number
-  cost_usd: number
+  duration_ms: z.number(),
+  cost_usd: z.number(),
   /** The first of the files that it changed, relative to the project. */
-  files: string[]
+  files: z.array(z.string()),
   /** How many more files it changed. */
-  files_more: number
+  files_more: z.number(),
   /** The agent's notes, or its last message. */
-  notes: string | null
-  started_at: number
-  ended_at: number
-}
+  notes: z.string().nullable(),
+  started_at: z.number(),
+  ended_at: z.number(),
+})
+export type JournalEntry = z.infer<typeof JournalEntry>
 
 /** GET /journal */
-export interface JournalPage {
+export const JournalPage = z.object({
   /** Newest first; with search words, the best match first. */
-  entries: JournalEntry[]
+  entries: z.array(JournalEntry),
   /** How many entries match in all. */
-  total: number
-}
+  total: z.number(),
+})
+export type JournalPage = z.infer<typeof JournalPage>
 
 /** How a run ended. */
 export const RunOutcome = z.enum(['complete', 'failure', 'limit_reached', 'blocked', 'no_plan', 'interrupted'])

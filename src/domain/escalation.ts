@@ -142,14 +142,16 @@ export interface AnsweredEscalation {
  * What the answer to a refused request did with its task: its conversation goes on, its agent is at work on it anyway, it was made
  * ready for a run, or nothing.
  */
-export type TaskAfterAnswer = 'goes_on' | 'at_work' | 'ready' | 'as_it_is'
+export const TaskAfterAnswer = z.enum(['goes_on', 'at_work', 'ready', 'as_it_is'])
+export type TaskAfterAnswer = z.infer<typeof TaskAfterAnswer>
 
 /** A row as the API shows it, without the store's keys; `sessions` are all sessions that wait for the answer. */
-export type EscalationView = Omit<Escalation, 'fingerprint' | 'dedup_key' | 'bound'> & {
-  sessions: string[]
+export const EscalationView = Escalation.omit({ fingerprint: true, dedup_key: true, bound: true }).extend({
+  sessions: z.array(z.string()),
   /** Whether `again` is possible: the request was refused, and exactly this can be allowed once. */
-  again: boolean
-}
+  again: z.boolean(),
+})
+export type EscalationView = z.infer<typeof EscalationView>
 
 /** GET /needs: what waits for a person, and the decisions among it. */
 export interface NeedsReply extends Needs {

@@ -4,8 +4,7 @@ import * as z from 'zod'
  * `command` runs a program of the project; `regression` compares its tests with those at the base; `diff` checks the
  * changes; `plan` checks what the agent left open; `acceptance` checks each criterion; `verifier` and `second-opinion` are agents.
  */
-export const GATE_KINDS = ['command', 'regression', 'diff', 'plan', 'acceptance', 'verifier', 'second-opinion'] as const
-export type GateKind = (typeof GATE_KINDS)[number]
+const GATE_KINDS = ['command', 'regression', 'diff', 'plan', 'acceptance', 'verifier', 'second-opinion'] as const
 
 /**
  * `flaky`: failed, and passed when run once more alone; it counts as passed, but is shown. `skipped`: there was nothing to
@@ -37,31 +36,32 @@ export const Finding = z.object({
 export type Finding = z.infer<typeof Finding>
 
 /** The result of one gate, bound to a git tree. */
-export interface Evidence {
-  id: number
-  task_id: string
-  attempt: number
+export const Evidence = z.object({
+  id: z.number(),
+  task_id: z.string(),
+  attempt: z.number(),
   /** The number of the verification within the attempt, from 1. */
-  round: number
+  round: z.number(),
   /** `test`, `build`, `diff`, `verifier` … */
-  gate: string
-  kind: GateKind
-  status: GateStatus
+  gate: z.string(),
+  kind: z.enum(GATE_KINDS),
+  status: GateStatus,
   /** The git tree that was checked; null without git. */
-  tree: string | null
+  tree: z.string().nullable(),
   /** The command line, for commands. */
-  command: string | null
-  exit: number | null
-  duration_ms: number
+  command: z.string().nullable(),
+  exit: z.number().nullable(),
+  duration_ms: z.number(),
   /** The end of the output, with secrets removed. */
-  output: string
-  findings: Finding[]
+  output: z.string(),
+  findings: z.array(Finding),
   /** The single tests; null if the runner does not report them. */
-  tests: TestResult[] | null
+  tests: z.array(TestResult).nullable(),
   /** Whether the result is reused from an earlier successful run on the same tree. */
-  cached: boolean
-  created_at: number
-}
+  cached: z.boolean(),
+  created_at: z.number(),
+})
+export type Evidence = z.infer<typeof Evidence>
 
 export type NewEvidence = Omit<Evidence, 'id'>
 

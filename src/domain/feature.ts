@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { StartSession } from './api.ts'
-import { type FeaturePhase, MAX_DOCUMENT } from './feature-phase.ts'
-import type { TaskCounts } from './run.ts'
+import { FeaturePhase, MAX_DOCUMENT } from './feature-phase.ts'
+import { TaskCounts } from './run.ts'
 import { ImportedTask } from './task-requests.ts'
 
 /** A phase in which an agent works. */
@@ -72,23 +72,24 @@ export const DeleteFeature = z.strictObject({
 })
 
 /** A feature as the API shows it. A feature that is only named in tasks has no id. */
-export interface FeatureView {
-  id: string | null
-  project: string
-  name: string
-  phase: FeaturePhase
-  until: FeatureUntil
+export const FeatureView = z.object({
+  id: z.string().nullable(),
+  project: z.string(),
+  name: z.string(),
+  phase: FeaturePhase,
+  until: FeatureUntil,
   /** The session that works on it, or worked on it when it stopped. */
-  session: { id: string; status: string; reason: string | null } | null
+  session: z.object({ id: z.string(), status: z.string(), reason: z.string().nullable() }).nullable(),
   /** Why it does not continue by itself. */
-  problem: string | null
+  problem: z.string().nullable(),
   /** The paths of its files, and whether they exist. */
-  spec: { path: string; exists: boolean }
-  plan: { path: string; exists: boolean }
-  tasks: TaskCounts
-  created_at: number | null
-  updated_at: number | null
-}
+  spec: z.object({ path: z.string(), exists: z.boolean() }),
+  plan: z.object({ path: z.string(), exists: z.boolean() }),
+  tasks: TaskCounts,
+  created_at: z.number().nullable(),
+  updated_at: z.number().nullable(),
+})
+export type FeatureView = z.infer<typeof FeatureView>
 
 /** POST /tasks/propose: a person's wish, which an agent turns into tasks. */
 export const ProposeTasks = z.strictObject({

@@ -1,6 +1,7 @@
-import type { Evidence } from './evidence.ts'
-import type { TaskState } from './task.ts'
-import type { WorktreeRow } from './worktree.ts'
+import * as z from 'zod'
+import { Evidence } from './evidence.ts'
+import { TaskState } from './task.ts'
+import { WorktreeRow } from './worktree.ts'
 
 /** Why a merge waits whose verifier has no account now. The account has a row of its own in the list of what waits for a person. */
 export const WAITS_FOR_ACCOUNT = 'it waits until the account of its verifier can be used'
@@ -29,35 +30,36 @@ export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]
 
 /** The merge of one attempt's work into its target. The row is written before git is called, and again after. */
-export interface Merge {
-  id: number
-  task_id: string
+export const Merge = z.object({
+  id: z.number(),
+  task_id: z.string(),
   /** Fencing: a merge of an older attempt than the task's current one is never carried out. */
-  attempt: number
-  project: string
-  repository: string
-  branch: string
-  target: string
-  strategy: MergeStrategy
-  state: MergeState
+  attempt: z.number(),
+  project: z.string(),
+  repository: z.string(),
+  branch: z.string(),
+  target: z.string(),
+  strategy: z.enum(MERGE_STRATEGIES),
+  state: z.enum(MERGE_STATES),
   /** Why it is in that state, for the person. */
-  reason: string | null
+  reason: z.string().nullable(),
   /** The target's commit on which the verified work is based, and the commit of that work. */
-  base: string | null
-  head: string | null
+  base: z.string().nullable(),
+  head: z.string().nullable(),
   /** The commit to which the target was, or will be, moved; known before git is called. */
-  result: string | null
+  result: z.string().nullable(),
   /** Merges that are tried together have the same batch. */
-  batch: number | null
+  batch: z.number().nullable(),
   /** 1 if a pull request is opened instead of moving the target. */
-  as_pull_request: number
+  as_pull_request: z.number(),
   /** How often its conversation got a conflict to resolve. */
-  rounds: number
+  rounds: z.number(),
   /** When the branch and the worktree of a landed merge were removed. */
-  cleaned_at: number | null
-  created_at: number
-  updated_at: number
-}
+  cleaned_at: z.number().nullable(),
+  created_at: z.number(),
+  updated_at: z.number(),
+})
+export type Merge = z.infer<typeof Merge>
 
 /** States in which the queue works on the merge. */
 export const MERGES_AT_WORK = ['rebasing', 'verifying', 'landing'] as const satisfies readonly MergeState[]
@@ -91,49 +93,53 @@ export interface Conflict {
 }
 
 /** A merge as people see it. */
-export interface MergeView extends Merge {
+export const MergeView = Merge.extend({
   /** Null if the task no longer exists. */
-  title: string | null
-  task_state: TaskState | null
+  title: z.string().nullable(),
+  task_state: TaskState.nullable(),
   /** How many merges into the same target come before it. */
-  ahead: number
-}
+  ahead: z.number(),
+})
+export type MergeView = z.infer<typeof MergeView>
 
-export interface ChangedFile {
-  path: string
+export const ChangedFile = z.object({
+  path: z.string(),
   /** Null for binary files. */
-  added: number | null
-  removed: number | null
-}
+  added: z.number().nullable(),
+  removed: z.number().nullable(),
+})
+export type ChangedFile = z.infer<typeof ChangedFile>
 
 /** GET /tasks/:ref/diff: what an attempt at a task changed. */
-export interface TaskDiff {
-  task: string
-  title: string
-  attempt: number
+export const TaskDiff = z.object({
+  task: z.string(),
+  title: z.string(),
+  attempt: z.number(),
   /** Where the diff comes from: the current worktree, the merged commits, or the archive of a removed worktree. */
-  source: 'worktree' | 'merged' | 'archived'
-  from: string
-  to: string
-  branch: string
-  target: string
-  files: ChangedFile[]
+  source: z.enum(['worktree', 'merged', 'archived']),
+  from: z.string(),
+  to: z.string(),
+  branch: z.string(),
+  target: z.string(),
+  files: z.array(ChangedFile),
   /** The unified diff of git; absent if only the numbers were requested. */
-  diff?: string
+  diff: z.string().optional(),
   /** Whether the diff is longer than what is returned. */
-  cut: boolean
-}
+  cut: z.boolean(),
+})
+export type TaskDiff = z.infer<typeof TaskDiff>
 
 /** GET /tasks/:ref/work: what is known about a task's work. */
-export interface TaskWork {
-  task: string
-  title: string
-  state: string
-  attempt: number
+export const TaskWork = z.object({
+  task: z.string(),
+  title: z.string(),
+  state: z.string(),
+  attempt: z.number(),
   /** The results of the newest verification. */
-  evidence: Omit<Evidence, 'task_id'>[]
-  merge: Merge | null
-  worktree: WorktreeRow | null
+  evidence: z.array(Evidence.omit({ task_id: true })),
+  merge: Merge.nullable(),
+  worktree: WorktreeRow.nullable(),
   /** The number of the decision that waits for a person. */
-  review: number | null
-}
+  review: z.number().nullable(),
+})
+export type TaskWork = z.infer<typeof TaskWork>

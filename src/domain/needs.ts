@@ -1,4 +1,5 @@
-import type { Risk } from './session.ts'
+import * as z from 'zod'
+import { Risk } from './session.ts'
 
 /**
  * Why something waits for a person. `permission`, `question`, `review`: a decision. `refused`: a task cannot go on without a request
@@ -13,29 +14,30 @@ export const NEED_KINDS = [
 export type NeedKind = (typeof NEED_KINDS)[number]
 
 /** Something that waits for a person. There is one row for each cause. */
-export interface Need {
+export const Need = z.object({
   /** Two rows with the same key are one. */
-  key: string
-  kind: NeedKind
+  key: z.string(),
+  kind: z.enum(NEED_KINDS),
   /** What it is, in one line. */
-  text: string
+  text: z.string(),
   /** The command to type, or what to do. */
-  next: string
-  since: number
+  next: z.string(),
+  since: z.number(),
   /** How often it came up, or how many things wait for it. */
-  count: number
+  count: z.number(),
   /** Higher comes first. */
-  priority: number
+  priority: z.number(),
   /** The number by which it is answered. */
-  number: number | null
-  project: string | null
-  session_id: string | null
-  task_id: string | null
+  number: z.number().nullable(),
+  project: z.string().nullable(),
+  session_id: z.string().nullable(),
+  task_id: z.string().nullable(),
   /** The title of that task. */
-  title: string | null
+  title: z.string().nullable(),
   /** Of a request. */
-  risk: Risk | null
-}
+  risk: Risk.nullable(),
+})
+export type Need = z.infer<typeof Need>
 
 /** What a row about no decision, session or task says of these. */
 export const NOTHING_MORE = {
@@ -43,11 +45,12 @@ export const NOTHING_MORE = {
 } as const
 
 /** All that waits for a person, and what was refused because nobody was there. Both in the order in which they are shown everywhere. */
-export interface Needs {
-  needs: Need[]
+export const Needs = z.object({
+  needs: z.array(Need),
   /** Requests that were refused and whose task is not over: the work goes on without them, so nothing waits for an answer. */
-  refused: Need[]
-}
+  refused: z.array(Need),
+})
+export type Needs = z.infer<typeof Needs>
 
 /** Rows with the same key as one, the most urgent first, then the oldest. */
 export function orderNeeds(rows: readonly Need[]): Need[] {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { SessionStatus } from './api.ts'
+import { SessionStatus } from './api.ts'
 import type { AccountGate } from './limit.ts'
 import type { SessionEvent } from './session.ts'
 
@@ -140,47 +140,65 @@ export function windowsIn(event: LimitEvent, now: number): QuotaWindow[] {
 }
 
 /** The windows of one account in `GET /quota`. */
-export interface AccountQuota {
-  account: string
+export const AccountQuota = z.object({
+  account: z.string(),
   /** A readable name without any secret. */
-  label: string
-  windows: (QuotaWindow & { level: QuotaLevel; forecast: QuotaForecast | null })[]
+  label: z.string(),
+  windows: z.array(QuotaWindow.extend({ level: QuotaLevel, forecast: QuotaForecast.nullable() })),
   /** The vendor's reports on windows that have reset since. */
-  past: QuotaWindow[]
+  past: z.array(QuotaWindow),
   /** The level that holds work back. */
-  level: QuotaLevel
+  level: QuotaLevel,
   /** The level including our own estimate, which is only a warning unless `quota.gate_on_estimate` is set. */
-  warns: QuotaLevel
+  warns: QuotaLevel,
   /** When a critical account should be checked again. */
-  eases_at: number | null
+  eases_at: z.number().nullable(),
   /** Why a better source was not used. */
-  notes: string[]
-}
+  notes: z.array(z.string()),
+})
+export type AccountQuota = z.infer<typeof AccountQuota>
 
 /** A session that resumes by itself later, or is held back. */
-export interface WaitingSession {
-  id: string
-  name: string
-  status: SessionStatus
-  resumes_at: number | null
-  held: boolean
-}
-
-/** GET /quota */
-export interface QuotaView {
-  at: number
-  accounts: (AccountQuota & { gate: AccountGate | null; waiting: WaitingSession[] })[]
-  /** Set if a person holds all accounts back. */
-  hold: { by: string; at: number } | null
-  /** After `release` with `now`: the accounts that are tried, each with its sessions in the order in which they resume. */
-  tried?: TriedAccount[] | undefined
-}
+export const WaitingSession = z.object({
+  id: z.string(),
+  name: z.string(),
+  status: SessionStatus,
+  resumes_at: z.number().nullable(),
+  held: z.boolean(),
+})
+export type WaitingSession = z.infer<typeof WaitingSession>
 
 /** An account that is tried before its reset, because a person asked for it. */
-export interface TriedAccount {
-  account: string
-  sessions: string[]
-}
+export const TriedAccount = z.object({
+  account: z.string(),
+  sessions: z.array(z.string()),
+})
+export type TriedAccount = z.infer<typeof TriedAccount>
+
+/** `AccountGate` as the API shows it; commands that only look at gates do not load zod. */
+const Gate = z.object({
+  account: z.string(),
+  closed_until: z.number().nullable(),
+  window: z.string().nullable(),
+  source: z.enum(['record', 'probe', 'login', 'credit']).nullable(),
+  reason: z.string().nullable(),
+  probes: z.number(),
+  closed_at: z.number().nullable(),
+  held: z.boolean(),
+  held_by: z.string().nullable(),
+  held_at: z.number().nullable(),
+}) satisfies z.ZodType<AccountGate>
+
+/** GET /quota */
+export const QuotaView = z.object({
+  at: z.number(),
+  accounts: z.array(AccountQuota.extend({ gate: Gate.nullable(), waiting: z.array(WaitingSession) })),
+  /** Set if a person holds all accounts back. */
+  hold: z.object({ by: z.string(), at: z.number() }).nullable(),
+  /** After `release` with `now`: the accounts that are tried, each with its sessions in the order in which they resume. */
+  tried: z.array(TriedAccount).optional(),
+})
+export type QuotaView = z.infer<typeof QuotaView>
 
 /** POST /quota/hold; without an account, all accounts. */
 export const HoldQuota = z.strictObject({ account: z.string().min(1).optional() })

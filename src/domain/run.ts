@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { type SessionStatus, StartSession } from './api.ts'
-import type { RunOutcome } from './attempt.ts'
+import { SessionStatus, StartSession } from './api.ts'
+import { RunOutcome } from './attempt.ts'
 import { MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from './option-values.ts'
-import type { QuotaLevel, QuotaSource } from './quota.ts'
-import type { TaskState, Verification } from './task.ts'
+import { QuotaLevel, QuotaSource } from './quota.ts'
+import { TaskState, Verification } from './task.ts'
 
 /** What a run works through: a whole project, a feature, or one task with its parts. */
 export const RunTarget = z.discriminatedUnion('kind', [
@@ -57,126 +57,142 @@ export interface RunPosition {
 }
 
 /** How many tasks are in each state. */
-export type TaskCounts = Partial<Record<TaskState, number>>
+export const TaskCounts = z.partialRecord(TaskState, z.number())
+export type TaskCounts = z.infer<typeof TaskCounts>
 
 /** A run in GET /runs. */
-export interface RunView {
-  id: string
-  project: string
-  target: RunTarget
-  state: RunState
-  outcome: RunOutcome | null
-  reason: string | null
+export const RunView = z.object({
+  id: z.string(),
+  project: z.string(),
+  target: RunTarget,
+  state: RunState,
+  outcome: RunOutcome.nullable(),
+  reason: z.string().nullable(),
   /** Whether it ends after the current attempts. */
-  stopping: boolean
+  stopping: z.boolean(),
   /** How many attempts it has started, and how many it may start. */
-  iterations: number
-  limit: number | null
+  iterations: z.number(),
+  limit: z.number().nullable(),
   /** How many tasks it may work on at once. */
-  parallel: number
+  parallel: z.number(),
   /** Whether finished work is verified (`execution.verify`, `--no-verify`). */
-  verify: boolean
+  verify: z.boolean(),
   /** The tasks of its target, now or when the run ended. */
-  tasks: TaskCounts
+  tasks: TaskCounts,
   /** How many of the done tasks are unverified. */
-  unverified: number
+  unverified: z.number(),
   /** Of the tasks done in worktrees: how many reached their target, and how many did not. */
-  merged: number
-  unmerged: number
-  cost_usd: number
-  created_at: number
-  ended_at: number | null
-}
+  merged: z.number(),
+  unmerged: z.number(),
+  cost_usd: z.number(),
+  created_at: z.number(),
+  ended_at: z.number().nullable(),
+})
+export type RunView = z.infer<typeof RunView>
+
+export const AttemptNow = z.object({
+  status: SessionStatus,
+  /** Set while the finished work is being verified or merged. */
+  landing: z.enum(['verifying', 'merging']).nullable(),
+  /** The agent's last message or action, in one line. */
+  last_line: z.string().nullable(),
+  /** When it resumes by itself. */
+  resumes_at: z.number().nullable(),
+  /** Why it is paused, with what helps; absent if nothing is known. */
+  why: z.string().optional(),
+  /** The decision for which it waits. */
+  decision: z.number().nullable(),
+  /** What blocks its merge, as text; absent if nothing does. */
+  held_up: z.string().optional(),
+})
+export type AttemptNow = z.infer<typeof AttemptNow>
 
 /** One attempt of a run. */
-export interface AttemptView {
-  task_id: string
-  title: string
-  number: number
-  iteration: number
-  session_id: string
+export const AttemptView = z.object({
+  task_id: z.string(),
+  title: z.string(),
+  number: z.number(),
+  iteration: z.number(),
+  session_id: z.string(),
   /** The agent, if it was not Claude Code. */
-  agent?: string
+  agent: z.string().optional(),
   /** All agents that worked on it, in order, if there were several. */
-  agents?: string[]
+  agents: z.array(z.string()).optional(),
   /** Null if the agent chose its own. */
-  model: string | null
-  outcome: 'done' | 'failed' | 'interrupted' | null
+  model: z.string().nullable(),
+  outcome: z.enum(['done', 'failed', 'interrupted']).nullable(),
   /** Whether the work was verified. */
-  verification: Verification | null
+  verification: Verification.nullable(),
   /** Set if it is done without any change. */
-  changed_nothing?: true
-  reason: string | null
-  cost_usd: number
-  started_at: number
-  ended_at: number | null
+  changed_nothing: z.literal(true).optional(),
+  reason: z.string().nullable(),
+  cost_usd: z.number(),
+  started_at: z.number(),
+  ended_at: z.number().nullable(),
   /** The worktree in which it works, and its branch; null if it works in the project itself. */
-  place: { top: string; branch: string } | null
+  place: z.object({ top: z.string(), branch: z.string() }).nullable(),
   /** The state of its session while the attempt is open. */
-  now: AttemptNow | null
-}
+  now: AttemptNow.nullable(),
+})
+export type AttemptView = z.infer<typeof AttemptView>
 
-export interface AttemptNow {
-  status: SessionStatus
-  /** Set while the finished work is being verified or merged. */
-  landing: 'verifying' | 'merging' | null
-  /** The agent's last message or action, in one line. */
-  last_line: string | null
-  /** When it resumes by itself. */
-  resumes_at: number | null
-  /** Why it is paused, with what helps; absent if nothing is known. */
-  why?: string
-  /** The decision for which it waits. */
-  decision: number | null
-  /** What blocks its merge, as text; absent if nothing does. */
-  held_up?: string
-}
+export const HeldBackTask = z.object({
+  id: z.string(),
+  title: z.string(),
+  /** The running task. */
+  beside: z.string(),
+  /** The file or folder that both will probably change; `.` is the top of the project. */
+  path: z.string(),
+})
+export type HeldBackTask = z.infer<typeof HeldBackTask>
 
 /** GET /runs/:ref */
-export interface RunDetail extends RunView {
+export const RunDetail = RunView.extend({
   /** The open attempts and the latest of the others, in the order in which they were started. */
-  attempts: AttemptView[]
+  attempts: z.array(AttemptView),
   /** How full the account of its sessions is. */
-  quota: { level: QuotaLevel; window: string; utilization: number; source: QuotaSource; tokens?: number } | null
+  quota: z
+    .object({
+      level: QuotaLevel,
+      window: z.string(),
+      utilization: z.number(),
+      source: QuotaSource,
+      tokens: z.number().optional(),
+    })
+    .nullable(),
   /** The estimated time for the open tasks, from the time that others took; null while nothing is known. */
-  left_ms: number | null
+  left_ms: z.number().nullable(),
   /** Ready tasks that wait because they will probably change the same files as one at work. */
-  kept_apart: (HeldBackTask & { why: string })[]
+  kept_apart: z.array(HeldBackTask.extend({ why: z.string() })),
   /** The answer to a start: the run was there and waited for its account; it goes on with the environment that was sent. */
-  mended?: true
-}
+  mended: z.literal(true).optional(),
+})
+export type RunDetail = z.infer<typeof RunDetail>
 
-export interface HeldBackTask {
-  id: string
-  title: string
-  /** The running task. */
-  beside: string
-  /** The file or folder that both will probably change; `.` is the top of the project. */
-  path: string
-}
+const PlannedStep = z.object({
+  id: z.string(),
+  title: z.string(),
+  /** Null if the agent chooses its own. */
+  model: z.string().nullable(),
+  why: z.string(),
+})
+export type PlannedStep = z.infer<typeof PlannedStep>
 
 /** POST /runs/plan: the steps of a run, if all goes well. */
-export interface RunPlan {
-  project: string
-  target: RunTarget
-  steps: PlannedStep[]
+export const RunPlan = z.object({
+  project: z.string(),
+  target: RunTarget,
+  steps: z.array(PlannedStep),
   /** Tasks that would not run, because a dependency is not part of the run or has failed. */
-  held_up: { id: string; title: string; why: string }[]
+  held_up: z.array(z.object({ id: z.string(), title: z.string(), why: z.string() })),
   /** How many tasks would still be ready after the last step that the limit allows. */
-  beyond_limit: number
+  beyond_limit: z.number(),
   /** How many tasks run at once. */
-  parallel: number
+  parallel: z.number(),
   /** Why the tasks would run in the project itself, one at a time; null if each gets a worktree. */
-  in_place: string | null
-}
-
-export interface PlannedStep {
-  id: string
-  title: string
-  /** Null if the agent chooses its own. */
-  model: string | null
-  why: string
-}
+  in_place: z.string().nullable(),
+})
+export type RunPlan = z.infer<typeof RunPlan>
 
 /** POST /runs/:ref/stop */
 export const StopRun = z.strictObject({ now: z.boolean().optional() })
@@ -188,9 +204,10 @@ export const ResumeRun = z.strictObject({ env: z.record(z.string(), z.string()).
 export const GuideTask = z.strictObject({ text: z.string().trim().min(1).max(100_000) })
 
 /** The reply of POST /tasks/:ref/guidance. */
-export interface GuidedTask {
-  id: string
-  title: string
+export const GuidedTask = z.object({
+  id: z.string(),
+  title: z.string(),
   /** Whether its agent was running and received it. */
-  told: boolean
-}
+  told: z.boolean(),
+})
+export type GuidedTask = z.infer<typeof GuidedTask>

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MEASURES } from './budget.ts'
-import { TaskState, type TaskView } from './task.ts'
+import { TaskState, TaskView } from './task.ts'
 
 /**
  * Cleans text from people and files. Terminal escape sequences and invalid characters are removed. Of control characters,
@@ -126,18 +126,27 @@ export const ImportTasks = z.strictObject({
 })
 export type ImportTasks = z.infer<typeof ImportTasks>
 
+/** A reference to another task. */
+export const TaskMention = z.object({
+  id: z.string(),
+  title: z.string(),
+  state: TaskState,
+})
+export type TaskMention = z.infer<typeof TaskMention>
+
 /** The answer of POST /tasks/import. */
-export interface ImportReply {
+export const ImportReply = z.object({
   /** The new tasks. */
-  tasks: TaskMention[]
-  updated: TaskMention[]
+  tasks: z.array(TaskMention),
+  updated: z.array(TaskMention),
   /** How many were there already, just as the file says. */
-  same: number
+  same: z.number(),
   /** Tasks that are over: they stay as they are. */
-  over: TaskMention[]
+  over: z.array(TaskMention),
   /** Those of `updated` that were found by their title alone. */
-  by_title: TaskMention[]
-}
+  by_title: z.array(TaskMention),
+})
+export type ImportReply = z.infer<typeof ImportReply>
 
 /** POST /tasks/:ref/done, /fail, /reset, /cancel */
 export const SayOfTask = z.strictObject({ reason: Line(1_000).optional() })
@@ -161,21 +170,15 @@ export const TaskQuery = z.strictObject({
 })
 export type TaskQuery = z.infer<typeof TaskQuery>
 
-/** A reference to another task. */
-export interface TaskMention {
-  id: string
-  title: string
-  state: TaskState
-}
-
 /** GET /tasks/:ref */
-export interface TaskDetail {
-  task: TaskView
-  parent: TaskMention | null
-  blockers: TaskMention[]
-  dependents: TaskMention[]
-  parts: TaskMention[]
-}
+export const TaskDetail = z.object({
+  task: TaskView,
+  parent: TaskMention.nullable(),
+  blockers: z.array(TaskMention),
+  dependents: z.array(TaskMention),
+  parts: z.array(TaskMention),
+})
+export type TaskDetail = z.infer<typeof TaskDetail>
 
 /** The words for `--state`; `open` means every state that is not over. */
 export const STATE_WORDS = ['open', ...TaskState.options] as const

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { TaskState } from './task.ts'
+import { TaskState } from './task.ts'
 
 /**
  * The worktree of an attempt at a task that does not work in the project itself. `project` remains the directory that the
@@ -27,26 +27,28 @@ export type Worktree = z.infer<typeof Worktree>
  * `idle`: its task is over, and its directory is a slot that waits for the next task of a run. `leaving`: the directory of an idle one
  * is being handed over or removed.
  */
-export type WorktreeState = 'making' | 'live' | 'idle' | 'leaving' | 'archived' | 'removed'
+const WorktreeState = z.enum(['making', 'live', 'idle', 'leaving', 'archived', 'removed'])
+export type WorktreeState = z.infer<typeof WorktreeState>
 
 /** The states in which a row has a directory. */
 export const PRESENT_WORKTREES = ['making', 'live', 'idle', 'leaving'] as const satisfies readonly WorktreeState[]
 
 /** The row of a worktree; there is one for each attempt that had a worktree. */
-export interface WorktreeRow extends Worktree {
-  project: string
+export const WorktreeRow = Worktree.extend({
+  project: z.string(),
   /** The git directory that all worktrees of the repository share. */
-  repository: string
-  state: WorktreeState
+  repository: z.string(),
+  state: WorktreeState,
   /** Why it still exists, or where its work went, for the person. */
-  reason: string | null
+  reason: z.string().nullable(),
   /** `refs/pcc/archive/<task>/<n>`, if its work was archived before the directory was removed. */
-  archive: string | null
+  archive: z.string().nullable(),
   /** The result of the set-up command and of copying the dependency directories, for the person. */
-  setup: string | null
-  created_at: number
-  ended_at: number | null
-}
+  setup: z.string().nullable(),
+  created_at: z.number(),
+  ended_at: z.number().nullable(),
+})
+export type WorktreeRow = z.infer<typeof WorktreeRow>
 
 /** Whether the finished work is the same commit with which the attempt started. */
 export function hasChangedNothing(
@@ -68,18 +70,20 @@ export function workDirectory({
 }
 
 /** A worktree as people see it. */
-export interface WorktreeView extends WorktreeRow {
+export const WorktreeView = WorktreeRow.extend({
   /** Null if the task no longer exists. */
-  task_state: TaskState | null
-  title: string | null
+  task_state: TaskState.nullable(),
+  title: z.string().nullable(),
   /** Whether its directory exists. */
-  exists: boolean
-}
+  exists: z.boolean(),
+})
+export type WorktreeView = z.infer<typeof WorktreeView>
 
 /** What would happen if the worktree were removed now, and why. */
-export interface WorktreeForecast {
-  kind: 'removed' | 'archived' | 'kept'
-  why: string | null
+export const WorktreeForecast = z.object({
+  kind: z.enum(['removed', 'archived', 'kept']),
+  why: z.string().nullable(),
   /** Whether the project has uncommitted changes, which are not in the worktree. */
-  project_is_dirty: boolean
-}
+  project_is_dirty: z.boolean(),
+})
+export type WorktreeForecast = z.infer<typeof WorktreeForecast>

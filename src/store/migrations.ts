@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { acceptedFiles } from './accepted-files.ts'
 import { apiAccess } from './access.ts'
+import { apiReplies } from './api-replies.ts'
 import { allowedOnce } from './escalations.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly Migration[] = [
   observedSessions,
   observedUsage,
   apiAccess,
+  apiReplies,
 ]

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { openAcceptedFileStore } from './accepted-files.ts'
 import { openApiKeyStore, openAuditStore } from './access.ts'
 import { openAnswerStore } from './answers.ts'
+import { openApiReplyStore } from './api-replies.ts'
 import { openEscalationStore } from './escalations.ts'
 import { openEventPruning } from './event-pruning.ts'
 import { EventPageCache, EventSignal, followEvents, newestEventId, queryEvents } from './events.ts'
@@ -59,6 +60,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     acceptedFiles: openAcceptedFileStore(database.read, writer),
     apiKeys: openApiKeyStore(database.read, writer),
     audit: openAuditStore(database.read, writer),
+    apiReplies: openApiReplyStore(database.read, writer),
     tasks: openTaskStore(database.read, database.differences),
     gates: openAccountGateStore(database.read),
     quota: openQuotaStore({ read: database.read, writer, clock }),

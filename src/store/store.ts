@@ -8,7 +8,7 @@ import type { AccountGate } from '../domain/limit.ts'
 import type { QuotaWindow } from '../domain/quota.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Tx } from './database.ts'
-import type { EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
+import type { ApiReplyRow, EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type {
   EvidenceStore,
   FeatureStore,
@@ -53,6 +53,7 @@ export interface Store extends AsyncDisposable {
   readonly acceptedFiles: AcceptedFileStore
   readonly apiKeys: ApiKeyStore
   readonly audit: AuditStore
+  readonly apiReplies: ApiReplyStore
   readonly tasks: TaskStore
   readonly gates: AccountGateStore
   readonly quota: QuotaStore
@@ -207,6 +208,18 @@ export interface AuditFilter {
   /** Only entries before this one. */
   before?: number | undefined
   limit: number
+}
+
+/** Replies that are kept so that a repeated request gets the same one. */
+export interface ApiReplyStore {
+  get(caller: string, key: string): Promise<ApiReplyRow | undefined>
+  /** Notes that the request is being done. False if the key is in use. */
+  begin(row: Omit<ApiReplyRow, 'status' | 'reply'>): Promise<boolean>
+  finish(caller: string, key: string, done: { status: number; reply: string }): Promise<void>
+  /** Forgets a request that was refused: it may be sent again. */
+  drop(caller: string, key: string): Promise<void>
+  /** Forgets replies that were begun before this time. */
+  dropBefore(time: number): Promise<void>
 }
 
 /** Who asked for which change. The database refuses to change and to delete rows. */

@@ -31,6 +31,7 @@ export interface Tables {
   answers: AnswersTable
   accepted_files: AcceptedFile
   api_keys: ApiKey
+  api_replies: ApiReplyRow
   audit: Omit<AuditEntry, 'id'> & { id: Generated<number>; entry: number | null }
   tasks: Task
   task_edges: { task_id: string; blocker_id: string }
@@ -275,6 +276,20 @@ export interface JournalColumns {
   /** JSON: a list of paths. */
   files: string
   files_more: number
+}
+
+/** The reply to a request of the API with an `Idempotency-Key`; `status` and `reply` are null until it is done. */
+export interface ApiReplyRow {
+  caller: string
+  key: string
+  /** The route and its parameters. */
+  route: string
+  /** Of the body. */
+  hash: string
+  status: number | null
+  /** JSON. */
+  reply: string | null
+  created_at: number
 }
 
 /** A feature as the rest of the program sees it. Its spec and plan are files of the project. */

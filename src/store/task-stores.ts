@@ -32,6 +32,8 @@ export interface TaskFilter {
   under?: string | undefined
   /** Only tasks that runs work through: none of a session's own queue. */
   ofRuns?: boolean | undefined
+  /** Only tasks behind this position. */
+  after?: number | undefined
   limit?: number | undefined
 }
 
@@ -56,10 +58,13 @@ export interface TaskStore {
   list(filter: TaskFilter, tx?: Tx): Promise<Task[]>
   /** Like `list`, as the JSON that the API sends: a `TaskView` on each line, with commas between them. */
   listAsJson(filter: TaskFilter, tx?: Tx): Promise<Uint8Array>
+  /** One task as the JSON that the API sends; the statement is built once, because a program may ask thousands of times a second. */
+  asJson(id: string): Promise<Uint8Array | undefined>
   /** The edges from these tasks to the tasks they wait for. */
   edges(filter: TaskFilter, tx?: Tx): Promise<TaskEdge[]>
   /** How many tasks are in each state. */
   counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
+  countsByProject(): Promise<Map<string, Partial<Record<TaskState, number>>>>
   /** The ready task that a session takes next: highest priority, then oldest. */
   next(session: string, tx: Tx): Promise<Task | undefined>
   /** The next ready task of a scope that is in no session's queue. */

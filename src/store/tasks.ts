@@ -8,6 +8,7 @@ import type { TaskEdge, TaskFilter, TaskStore } from './task-stores.ts'
 /** Opens the tables of tasks and their dependencies. `src/tasks` decides which moves are allowed. */
 export function openTaskStore(read: Kysely<Tables>, { json }: Pick<DialectDifferences, 'json'>): TaskStore {
   const hot = prepareTaskStatements(read)
+  const oneAsJson = selectAsJson(read, json, { ids: [''] }).compile()
   return {
     insert: hot.insert,
     get: async (id, tx) =>
@@ -19,6 +20,10 @@ export function openTaskStore(read: Kysely<Tables>, { json }: Pick<DialectDiffer
       (tx?.db ?? read).selectFrom('tasks').selectAll().where('alias', '=', alias).orderBy('position').execute(),
     list: (filter, tx) => listTasks(tx?.db ?? read, filter),
     listAsJson: (filter, tx) => listTasksAsJson(tx?.db ?? read, json, filter),
+    asJson: async id => {
+      const { rows } = await read.executeQuery<JsonRow>({ ...oneAsJson, parameters: [id] })
+      return rows[0]?.bytes ?? undefined
+    },
     edges: (filter, tx) =>
       (tx?.db ?? read)
         .selectFrom('task_edges')
@@ -26,6 +31,7 @@ export function openTaskStore(read: Kysely<Tables>, { json }: Pick<DialectDiffer
         .where('task_id', 'in', filterTasks(tx?.db ?? read, filter).select('id'))
         .execute(),
     counts: (scope, tx) => countTasks(tx?.db ?? read, scope),
+    countsByProject: () => countByProject(read),
     next: hot.next,
     nextFree: async (scope, tx) =>
       scope.task === undefined ? hot.nextFree(scope, tx) : findNextUnder(tx.db, scope.task),
@@ -157,6 +163,7 @@ export function filterTasks(db: Kysely<Tables>, filter: TaskFilter): TaskQuery {
   const { ids, session, states, project, feature, label, text } = filter
   let select: TaskQuery = db.selectFrom('tasks')
   if (ids !== undefined) select = select.where('id', 'in', ids)
+  if (filter.after !== undefined) select = select.where('position', '>', filter.after)
   if (session !== undefined) select = select.where('session_id', '=', session)
   if (states !== undefined) select = select.where('state', 'in', states)
   if (project !== undefined) select = select.where('project', '=', project)
@@ -191,6 +198,21 @@ async function countTasks(db: Kysely<Tables>, scope: TaskScope): Promise<Partial
   return Object.fromEntries(rows.map(({ state, count }) => [state, Number(count)]))
 }
 
+async function countByProject(db: Kysely<Tables>): Promise<Map<string, Partial<Record<TaskState, number>>>> {
+  const rows = await db
+    .selectFrom('tasks')
+    .select(['project', 'state', eb => eb.fn.countAll<number>().as('count')])
+    .groupBy(['project', 'state'])
+    .execute()
+  const projects = Map.groupBy(rows, ({ project }) => project)
+  return new Map(
+    [...projects].map(([project, of]) => [
+      project,
+      Object.fromEntries(of.map(({ state, count }) => [state, Number(count)])),
+    ]),
+  )
+}
+
 /** Matches the text as typed, and in lower case: databases lower-case only ASCII letters. */
 function mentions(text: string): RawBuilder<SqlBool> {
   const [typed, lower] = [likePattern(text), likePattern(text.toLowerCase())]
@@ -216,6 +238,14 @@ type PlainField = (typeof PLAIN_FIELDS)[number]
  * making objects of ten thousand rows and then text takes three times as long, and joining ten thousand texts half as long again.
  */
 async function listTasksAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter): Promise<Uint8Array> {
+  return (await selectAsJson(db, json, filter).executeTakeFirst())?.bytes ?? new Uint8Array()
+}
+
+interface JsonRow {
+  bytes: Uint8Array | null
+}
+
+function selectAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter) {
   const fields = {
     ...(Object.fromEntries(PLAIN_FIELDS.map(name => [name, `tasks.${name}`])) as Record<PlainField, string>),
     after: json.list('blocker_id', 'task_edges where task_id = tasks.id'),
@@ -229,5 +259,5 @@ async function listTasksAsJson(db: Kysely<Tables>, json: JsonDifferences, filter
     .orderBy('position')
   const tasks = (filter.limit === undefined ? select : select.limit(filter.limit)).as('listed')
   const joined = sql.raw<Uint8Array | null>(json.joined('json')).as('bytes')
-  return (await db.selectFrom(tasks).select(joined).executeTakeFirst())?.bytes ?? new Uint8Array()
+  return db.selectFrom(tasks).select(joined)
 }

@@ -159,7 +159,7 @@ export function wrongFolders(root: string): string[] {
     ...foldersIn('src').flatMap(name => {
       const about = rows.get(`src/${name}`)
       if (about === undefined) return [`src/${name} has no row`]
-      const named = [...about.matchAll(/`([a-z-]+)(?:\/[^`]*)?`/g)].map(([, folder = '']) => folder)
+      const named = [...about.matchAll(/`([a-z][a-z0-9-]*)(?:\/[^`]*)?`/g)].map(([, folder = '']) => folder)
       const real = foldersIn(`src/${name}`)
       return [
         ...named.filter(folder => !real.includes(folder)).map(folder => `src/${name} has no folder ${folder}`),

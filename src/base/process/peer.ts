@@ -82,12 +82,17 @@ function searchBySocket(socket: Socket): PeerSearch | undefined {
   return own === undefined ? undefined : { args: ['-xpH', 'src', 'unix:'], row }
 }
 
-function searchByPort({ remotePort, localPort }: Socket): PeerSearch {
+function searchByPort({ remoteAddress, remotePort, localAddress, localPort }: Socket): PeerSearch {
   const args = ['-tnpH', 'state', 'established', 'sport', '=', `:${remotePort}`, 'and', 'dport', '=', `:${localPort}`]
-  return {
-    args,
-    row: new RegExp(`^\\d+ +\\d+ +127\\.0\\.0\\.1:${remotePort} +127\\.0\\.0\\.1:${localPort} +users:\\((.*)\\) *$`),
-  }
+  const [from, to] = [asListed(remoteAddress, remotePort), asListed(localAddress, localPort)]
+  return { args, row: new RegExp(`^\\d+ +\\d+ +${from} +${to} +users:\\((.*)\\) *$`) }
+}
+
+/** An address as `ss` writes it, for a regular expression. A socket for both families shows an IPv4 address within an IPv6 one. */
+function asListed(address = '', port = 0): string {
+  const [plain] = /(?<=^::ffff:)[\d.]+$/i.exec(address) ?? [address]
+  const escaped = RegExp.escape(plain)
+  return plain.includes(':') ? `\\[${escaped}\\]:${port}` : `(?:\\[::ffff:)?${escaped}\\]?:${port}`
 }
 
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/run/current-system/sw/bin']

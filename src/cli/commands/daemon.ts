@@ -13,6 +13,7 @@ import { type CheckedClient, findClient, openClient } from '../connection/client
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { countOption } from '../options.ts'
 import { counted, duration } from '../render/format.ts'
+import { addDaemonApiCommand } from './daemon-api.ts'
 
 /** Generous: a stop ends every agent first, which takes long on a busy machine. */
 const STOP_MS = 60_000
@@ -36,6 +37,7 @@ export function addDaemonCommand(program: Command): void {
     return start(context)
   })
   add('status', 'Show whether it runs (exit code 1 if not)', status)
+  addDaemonApiCommand(daemon)
   daemon
     .command('logs')
     .description('Show its log')

@@ -39,18 +39,25 @@ const ReportQuery = z.strictObject({
 /** The report: what happened while nobody watched. */
 export function reportRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/report', async (request): Promise<Report> => {
-    const { since, until, project, zone } = parseRequest(ReportQuery, request.query, 'GET /report')
-    const now = Date.now()
-    const end = until === undefined ? now : parseSince(until, zone, now)
-    const span = { since: parseSince(since, zone, end), until: end }
-    const filter = project === undefined ? {} : { project: await realOrGiven(project) }
-    return gatherReport(
-      { ...span, ...filter },
-      {
-        ...{ store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota },
-        untrusted: project => findUntrusted(daemon.paths, project),
-        memory: daemon.memory.measure,
-      },
-    )
+    return readReport(parseRequest(ReportQuery, request.query, 'GET /report'), daemon)
   })
+}
+
+/** The report of a period. */
+export async function readReport(
+  { since, until, project, zone }: z.infer<typeof ReportQuery>,
+  daemon: DaemonContext,
+): Promise<Report> {
+  const now = Date.now()
+  const end = until === undefined ? now : parseSince(until, zone, now)
+  const span = { since: parseSince(since, zone, end), until: end }
+  const filter = project === undefined ? {} : { project: await realOrGiven(project) }
+  return gatherReport(
+    { ...span, ...filter },
+    {
+      ...{ store: daemon.store, tasks: getTasks(daemon), quota: daemon.quota },
+      untrusted: project => findUntrusted(daemon.paths, project),
+      memory: daemon.memory.measure,
+    },
+  )
 }

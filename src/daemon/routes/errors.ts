@@ -7,7 +7,7 @@ import type { Log } from '../../base/log.ts'
 export function installErrors(app: FastifyInstance, log: Log): void {
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const route = `${request.method} ${request.url.split('?')[0]}`
-    const problem = error instanceof AppError ? error : fromFastify(error)
+    const problem = toAppError(error)
     if (problem.code === 'internal') log.error({ error, route }, 'request failed')
     // 413 and 415 say more than the 400 of `bad_request`.
     const status = problem.code === 'bad_request' ? (error.statusCode ?? problem.http) : problem.http
@@ -43,7 +43,9 @@ function send(reply: FastifyReply, error: AppError, status: number): FastifyRepl
   return reply.code(status).send(toErrorReply(error))
 }
 
-function fromFastify(error: FastifyError): AppError {
+/** The error of the one table that stands for whatever a route threw. */
+export function toAppError(error: FastifyError | AppError): AppError {
+  if (error instanceof AppError) return error
   const isClientError = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
   if (isClientError) return new AppError('bad_request', { problem: error.message }, error)
   return new AppError('internal', { problem: messageOf(error) }, error)

@@ -59,27 +59,38 @@ export function escalationRoutes(app: FastifyInstance, daemon: DaemonContext, sp
   })
 
   app.get('/escalations/:number', async request => {
-    const [view] = await shown([await escalations.get(readNumber(request.params))], daemon)
-    return view
+    return showEscalation(await escalations.get(readNumber(request.params)), daemon)
   })
 
   app.post('/escalations/:number/answer', async request => {
     const number = readNumber(request.params)
     const sent = parseRequest(AnswerEscalation, request.body, 'POST /escalations/:number/answer')
     const answer = { ...sent, by: daemon.person }
-    if (answer.verdict === undefined && answer.answer === undefined) {
-      const problem = 'verdict: allow or deny, or answer: what you say to a question'
-      throw new AppError('bad_request', { problem })
-    }
     if (answer.verdict === 'allow') speakers.refuseUnknownApproval(request, await escalations.get(number))
-    const { escalation, remembered, task } = await answerEscalation(number, answer, daemon)
-    daemon.log.info({ number, verdict: answer.verdict, by: answer.by, remembered, task }, 'decision answered')
-    const [view] = await shown([escalation], daemon)
-    return { escalation: view, remembered, ...(task && { task }) }
+    return answerByPerson(number, answer, daemon)
   })
 }
 
-async function shown(escalations: Escalation[], { store }: DaemonContext): Promise<EscalationView[]> {
+/** Answers a decision; `by` says who does. */
+export async function answerByPerson(number: number, answer: AnswerEscalation, daemon: DaemonContext) {
+  if (answer.verdict === undefined && answer.answer === undefined) {
+    const problem = 'verdict: allow or deny, or answer: what you say to a question'
+    throw new AppError('bad_request', { problem })
+  }
+  const { escalation, remembered, task } = await answerEscalation(number, answer, daemon)
+  daemon.log.info({ number, verdict: answer.verdict, by: answer.by, remembered, task }, 'decision answered')
+  return { escalation: await showEscalation(escalation, daemon), remembered, ...(task && { task }) }
+}
+
+/** A decision as the API shows it. */
+export async function showEscalation(escalation: Escalation, daemon: DaemonContext): Promise<EscalationView> {
+  const [view] = await shown([escalation], daemon)
+  if (!view) throw new AppError('escalation_unknown', { number: escalation.number })
+  return view
+}
+
+/** Decisions as the API shows them. */
+export async function shown(escalations: Escalation[], { store }: DaemonContext): Promise<EscalationView[]> {
   const waiting = await store.escalations.sessionsOf(escalations.map(({ number }) => number))
   const sessions = Map.groupBy(waiting, ({ number }) => number)
   return escalations.map(escalation => {
@@ -106,16 +117,8 @@ const ROUTE = 'POST /sessions/:ref/answers'
 export function answerRoutes(app: FastifyInstance, daemon: DaemonContext, speakers: SpeakerCheck): void {
   app.post('/sessions/:ref/answers', async request => {
     const answer = { ...parseRequest(AnswerAsk, request.body, ROUTE), by: daemon.person }
-    const row = await waitUntilParked(await findSession(request.params, daemon), answer.ask_id, daemon)
-    const asked = daemon.terminals.open(row.id).find(({ ask_id }) => ask_id === answer.ask_id)
-    const ask = asked ?? (row.parked && toOpenAsk(row.parked))
-    if (answer.verdict === 'allow' && ask?.kind === 'permission') speakers.refuseUnknownApproval(request, ask)
-    if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, daemon)
-    else {
-      await refuseLateAnswer(row.id, answer.ask_id, daemon)
-      await answerAsked(row.id, answer, daemon)
-    }
-    return { ok: true }
+    const approve = (asked: Pick<Escalation, 'risk'>) => speakers.refuseUnknownApproval(request, asked)
+    return answerSession(await findSession(request.params, daemon), { answer, approve }, daemon)
   })
 
   // A key was pressed at a terminal with an open ask: the person there does not count as absent.
@@ -123,6 +126,24 @@ export function answerRoutes(app: FastifyInstance, daemon: DaemonContext, speake
     daemon.terminals.stir((await findSession(request.params, daemon)).id)
     return { ok: true }
   })
+}
+
+/** Answers an ask of a session. `approve` is called before a yes to a permission counts, and throws if it must not. */
+export async function answerSession(
+  session: SessionRow,
+  { answer, approve }: { answer: AnswerAsk; approve(asked: Pick<Escalation, 'risk'>): void | Promise<void> },
+  daemon: DaemonContext,
+): Promise<{ ok: true }> {
+  const row = await waitUntilParked(session, answer.ask_id, daemon)
+  const asked = daemon.terminals.open(row.id).find(({ ask_id }) => ask_id === answer.ask_id)
+  const ask = asked ?? (row.parked && toOpenAsk(row.parked))
+  if (answer.verdict === 'allow' && ask?.kind === 'permission') await approve(ask)
+  if (row.state === 'ended' && row.parked?.ask_id === answer.ask_id) await answerParked(row, answer, daemon)
+  else {
+    await refuseLateAnswer(row.id, answer.ask_id, daemon)
+    await answerAsked(row.id, answer, daemon)
+  }
+  return { ok: true }
 }
 
 /** Parking a call takes its agent a moment. */

@@ -16,14 +16,9 @@ const InProject = z.strictObject({ project: z.string().min(1) })
 
 /** Features: from an idea to tasks. */
 export function featureRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  const { store } = daemon
   const { features } = daemon.supervisor
-  const findFeature = async (params: unknown, project: string): Promise<FeatureRow> => {
-    const { name } = parseRequest(Name, params, 'a feature route')
-    const feature = await store.features.named(await realOrGiven(project), name)
-    if (!feature) throw new AppError('feature_unknown', { name, project })
-    return feature
-  }
+  const find = (params: unknown, project: string) =>
+    findFeature(parseRequest(Name, params, 'a feature route').name, project, daemon)
 
   app.post('/features', async (request, reply) => {
     const row = await features.create(parseRequest(CreateFeature, request.body, 'POST /features'))
@@ -31,42 +26,61 @@ export function featureRoutes(app: FastifyInstance, daemon: DaemonContext): void
   })
 
   app.get('/features', async request => {
-    const project = await realOrGiven(parseRequest(InProject, request.query, 'GET /features').project)
-    const rows = await store.features.list({ project })
-    const views = await Promise.all(rows.map(row => featureView(row, daemon)))
-    return { features: [...views, ...(await readTaskOnlyFeatures(project, rows, daemon))] }
+    const { project } = parseRequest(InProject, request.query, 'GET /features')
+    return { features: await listFeatures(project, daemon) }
   })
 
   app.get('/features/:name', async request => {
     const { project } = parseRequest(InProject, request.query, 'GET /features/:name')
     const { name } = parseRequest(Name, request.params, 'GET /features/:name')
-    const directory = await realOrGiven(project)
-    const row = await store.features.named(directory, name)
-    if (row) {
-      // The session may have produced something that is not recorded yet: a reader should see it.
-      await features.look(row.id)
-      return featureView((await store.features.get(row.id)) ?? row, daemon)
-    }
-    const found = (await readTaskOnlyFeatures(directory, [], daemon)).find(feature => feature.name === name)
-    if (!found) throw new AppError('feature_unknown', { name, project })
-    return found
+    return readFeature(name, project, daemon)
   })
 
   app.post('/features/:name/go-on', async request => {
     const { project, ...more } = parseRequest(ContinueFeatureRequest, request.body, 'POST /features/:name/go-on')
-    return featureView(await features.goOn(await findFeature(request.params, project), more), daemon)
+    return featureView(await features.goOn(await find(request.params, project), more), daemon)
   })
 
   app.delete('/features/:name', async request => {
     const { project, files, tasks } = parseRequest(DeleteFeature, request.query, 'DELETE /features/:name')
-    const row = await findFeature(request.params, project)
+    const row = await find(request.params, project)
     await features.remove(row, { files: files !== undefined, tasks: tasks !== undefined })
     return { deleted: row.name }
   })
 }
 
+/** The row of a feature of a project. Throws `feature_unknown`. */
+export async function findFeature(name: string, project: string, { store }: DaemonContext): Promise<FeatureRow> {
+  const feature = await store.features.named(await realOrGiven(project), name)
+  if (!feature) throw new AppError('feature_unknown', { name, project })
+  return feature
+}
+
+/** The features of a project, also those that are only named in tasks. */
+export async function listFeatures(project: string, daemon: DaemonContext): Promise<FeatureView[]> {
+  const directory = await realOrGiven(project)
+  const rows = await daemon.store.features.list({ project: directory })
+  const views = await Promise.all(rows.map(row => featureView(row, daemon)))
+  return [...views, ...(await readTaskOnlyFeatures(directory, rows, daemon))]
+}
+
+/** One feature of a project, as it is now. */
+export async function readFeature(name: string, project: string, daemon: DaemonContext): Promise<FeatureView> {
+  const { store, supervisor } = daemon
+  const directory = await realOrGiven(project)
+  const row = await store.features.named(directory, name)
+  if (row) {
+    // The session may have produced something that is not recorded yet: a reader should see it.
+    await supervisor.features.look(row.id)
+    return featureView((await store.features.get(row.id)) ?? row, daemon)
+  }
+  const found = (await readTaskOnlyFeatures(directory, [], daemon)).find(feature => feature.name === name)
+  if (!found) throw new AppError('feature_unknown', { name, project })
+  return found
+}
+
 /** A feature with its files, its session and its tasks as they are now. */
-async function featureView(row: FeatureRow, daemon: DaemonContext): Promise<FeatureView> {
+export async function featureView(row: FeatureRow, daemon: DaemonContext): Promise<FeatureView> {
   const { store } = daemon
   const { id, project, name, phase, until, problem, created_at, updated_at } = row
   const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)

@@ -30,19 +30,43 @@ const ListQuery = z.strictObject({
 
 const DetailQuery = z.strictObject({ attempts: z.coerce.number().int().min(0).optional() })
 
+/** What people and programs order of runs, over the socket and the API alike. */
+export function runActions(daemon: DaemonContext) {
+  const { runs } = daemon.supervisor
+  return {
+    /** Starts a run, or lets the same one go on that waits for its account. */
+    async start(start: StartRun): Promise<RunDetail> {
+      const mended = await runs.mend(start)
+      await daemon.supervisor.tryMended()
+      if (mended) return { ...(await readFreshDetail(mended.id, daemon)), mended: true }
+      return runDetail(await runs.start(start), daemon)
+    },
+    async stop(run: RunRow, now: boolean): Promise<RunDetail> {
+      await runs.stop(refuseOver(run).id, now ? 'now' : 'after current')
+      return readFreshDetail(run.id, daemon)
+    },
+    async pause(run: RunRow): Promise<RunDetail> {
+      await runs.pause(refuseOver(run).id)
+      return readFreshDetail(run.id, daemon)
+    },
+    async resume(run: RunRow, env?: Record<string, string>): Promise<RunDetail> {
+      await runs.resume(refuseOver(run).id, env)
+      return readFreshDetail(run.id, daemon)
+    },
+  }
+}
+
 /** Runs: start, list, pause, resume and stop them. */
 export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   guidanceRoutes(app, daemon)
   scheduleRoutes(app, daemon)
   const { store } = daemon
   const { runs } = daemon.supervisor
+  const actions = runActions(daemon)
 
   app.post('/runs', async (request, reply) => {
-    const start = parseRequest(StartRun, request.body, 'POST /runs')
-    const mended = await runs.mend(start)
-    await daemon.supervisor.tryMended()
-    if (mended) return { ...(await readFreshDetail(mended.id, daemon)), mended: true } satisfies RunDetail
-    return reply.code(201).send(await runDetail(await runs.start(start), daemon))
+    const started = await actions.start(parseRequest(StartRun, request.body, 'POST /runs'))
+    return reply.code(started.mended ? 200 : 201).send(started)
   })
 
   app.post(
@@ -64,33 +88,25 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.post('/runs/:ref/stop', async request => {
     const { now } = parseRequest(StopRun, request.body ?? {}, 'POST /runs/:ref/stop')
-    const run = await findOpenRun(request.params, daemon)
-    await runs.stop(run.id, now ? 'now' : 'after current')
-    return readFreshDetail(run.id, daemon)
+    return actions.stop(await findRun(request.params, daemon), now === true)
   })
 
-  app.post('/runs/:ref/pause', async request => {
-    const run = await findOpenRun(request.params, daemon)
-    await runs.pause(run.id)
-    return readFreshDetail(run.id, daemon)
-  })
+  app.post('/runs/:ref/pause', async request => actions.pause(await findRun(request.params, daemon)))
 
   app.post('/runs/:ref/resume', async request => {
-    const run = await findOpenRun(request.params, daemon)
     const { env } = parseRequest(ResumeRun, request.body ?? {}, 'POST /runs/:ref/resume')
-    await runs.resume(run.id, env)
-    return readFreshDetail(run.id, daemon)
+    return actions.resume(await findRun(request.params, daemon), env)
   })
 }
 
-async function findRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {
+/** Finds the run that a route's `:ref` names. */
+export async function findRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {
   const { ref } = parseRequest(Ref, params, 'a run route')
   await findKind(ref, daemon) // refuses what could also be a session or a task
   return daemon.store.runs.resolve(ref)
 }
 
-async function findOpenRun(params: unknown, daemon: DaemonContext): Promise<RunRow> {
-  const run = await findRun(params, daemon)
+function refuseOver(run: RunRow): RunRow {
   if (run.state === 'ended') throw new AppError('run_over', { id: run.id, outcome: run.outcome ?? 'ended' })
   return run
 }
@@ -103,18 +119,21 @@ async function readFreshDetail(id: string, daemon: DaemonContext): Promise<RunDe
 
 /** A person's guidance on a task: it is added to the description, and an agent that is at work on the task gets it at once. */
 function guidanceRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  const { store } = daemon
-  const tasks = getTasks(daemon)
-
   app.post('/tasks/:ref/guidance', async (request): Promise<GuidedTask> => {
-    const text = cleanText(parseRequest(GuideTask, request.body, 'POST /tasks/:ref/guidance').text)
-    const task = await store.transaction(async tx => {
-      const found = await tasks.find(readRef(request.params), tx)
-      return tasks.update(found, { description: addGuidance(found.description, text) }, tx)
-    })
-    const { id, title, session_id } = task
-    return { id, title, told: session_id !== null && (await promptWithGuidance(session_id, text, daemon)) }
+    const { text } = parseRequest(GuideTask, request.body, 'POST /tasks/:ref/guidance')
+    return guideTask(readRef(request.params), text, daemon)
   })
+}
+
+/** Adds guidance to a task; an agent at work gets it at once. */
+export async function guideTask(ref: string, given: string, daemon: DaemonContext): Promise<GuidedTask> {
+  const tasks = getTasks(daemon)
+  const text = cleanText(given)
+  const { id, title, session_id } = await daemon.store.transaction(async tx => {
+    const found = await tasks.find(ref, tx)
+    return tasks.update(found, { description: addGuidance(found.description, text) }, tx)
+  })
+  return { id, title, told: session_id !== null && (await promptWithGuidance(session_id, text, daemon)) }
 }
 
 /** All guidance goes into one section of the description. */

@@ -8,6 +8,7 @@ import { accessRoutes } from '../api/key-routes.ts'
 import type { DaemonContext } from '../context.ts'
 import { openSpeakerCheck } from '../speakers.ts'
 import { toolRoutes } from './agent-calls.ts'
+import { internalRoutes } from './api.ts'
 import { codeRoutes } from './code.ts'
 import { acceptedFileRoutes, daemonRoutes, reportRoutes } from './daemon.ts'
 import { installErrors } from './errors.ts'
@@ -77,6 +78,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   toolRoutes(app, daemon, speakers)
   hookRoutes(app, daemon)
   hookLogRoutes(app, daemon)
+  internalRoutes(app, daemon)
   return app
 }
 

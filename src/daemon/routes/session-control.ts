@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { TmuxSessionFolder } from '../../agents/tmux/session-folder.ts'
 import { AppError } from '../../base/errors.ts'
-import { ResumeSession, statusOf } from '../../domain/api.ts'
+import { ResumeSession, type SessionView, statusOf } from '../../domain/api.ts'
 import type { CheckpointLine, CheckpointView } from '../../domain/checkpoint.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { LiveSession } from '../../supervisor/session/context.ts'
@@ -16,43 +16,62 @@ const Prompt = z.strictObject({ text: z.string().trim().min(1).max(1_000_000) })
 const RetrySession = ResumeSession.omit({ from: true })
 const Hold = z.strictObject({ held: z.boolean() })
 
+/** What people and programs order of sessions, over the socket and the API alike. */
+export function sessionActions(daemon: DaemonContext) {
+  return {
+    async stop(row: SessionRow): Promise<SessionView> {
+      if ((await daemon.supervisor.completion.of(row.id)) !== undefined) {
+        await daemon.supervisor.stop(row.id, 'stopped by a person')
+        return readFreshView(row.id, daemon)
+      }
+      if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, daemon.bootId).status)) {
+        if (!daemon.supervisor.run(row.id)) await endLeftInTerminal(row, 'stop', daemon.store)
+        throw overError(row, daemon)
+      }
+      const isLive = row.state !== 'ended' && daemon.supervisor.run(row.id)
+      if (isLive || !(await stopWaitingSession(row, daemon.store, Date.now())))
+        await daemon.supervisor.stop(row.id, 'stopped by a person')
+      await settleIfWaiting(row.id, stopWaitingSession, daemon)
+      daemon.supervisor.forget(row.id)
+      forgetAgentProcess(row, daemon)
+      return readFreshView(row.id, daemon)
+    },
+    /** Pausing a paused session changes nothing. */
+    async pause(row: SessionRow): Promise<SessionView> {
+      if (row.state === 'ended' || !daemon.supervisor.run(row.id)) await pauseEnded(row, daemon)
+      else {
+        await daemon.supervisor.pause(row.id)
+        await settleIfWaiting(row.id, pauseWaitingSession, daemon)
+      }
+      return readFreshView(row.id, daemon)
+    },
+    async resume(row: SessionRow, options: ResumeSession): Promise<SessionView> {
+      refuseAtWork(row, daemon)
+      return resume(row, { ...options, reason: 'resumed by a person' }, daemon)
+    },
+    async interrupt(row: SessionRow): Promise<SessionView> {
+      const run = await liveSession(row, daemon)
+      await run.agent.session?.interrupt()
+      return readFreshView(row.id, daemon)
+    },
+    async prompt(row: SessionRow, text: string): Promise<SessionView> {
+      const run = await liveSession(row, daemon)
+      if (run.agent.session?.takenOver) throw new AppError('terminal_taken', { id: row.id })
+      await run.agent.session?.prompt(text)
+      return viewSession(row, daemon)
+    },
+  }
+}
+
 /** Stop, pause, resume, hold, interrupt, and prompts to an agent that is at work. */
 export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  app.post('/sessions/:ref/stop', async request => {
-    const row = await findSession(request.params, daemon)
-    if ((await daemon.supervisor.completion.of(row.id)) !== undefined) {
-      await daemon.supervisor.stop(row.id, 'stopped by a person')
-      return readFreshView(row.id, daemon)
-    }
-    if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, daemon.bootId).status)) {
-      if (!daemon.supervisor.run(row.id)) await endLeftInTerminal(row, 'stop', daemon.store)
-      throw overError(row, daemon)
-    }
-    const isLive = row.state !== 'ended' && daemon.supervisor.run(row.id)
-    if (isLive || !(await stopWaitingSession(row, daemon.store, Date.now())))
-      await daemon.supervisor.stop(row.id, 'stopped by a person')
-    await settleIfWaiting(row.id, stopWaitingSession, daemon)
-    daemon.supervisor.forget(row.id)
-    forgetAgentProcess(row, daemon)
-    return readFreshView(row.id, daemon)
-  })
-
-  // Pausing a paused session changes nothing.
-  app.post('/sessions/:ref/pause', async request => {
-    const row = await findSession(request.params, daemon)
-    if (row.state === 'ended' || !daemon.supervisor.run(row.id)) await pauseEnded(row, daemon)
-    else {
-      await daemon.supervisor.pause(row.id)
-      await settleIfWaiting(row.id, pauseWaitingSession, daemon)
-    }
-    return readFreshView(row.id, daemon)
-  })
+  const actions = sessionActions(daemon)
+  for (const order of ['stop', 'pause', 'interrupt'] as const)
+    app.post(`/sessions/:ref/${order}`, async request => actions[order](await findSession(request.params, daemon)))
 
   app.post('/sessions/:ref/resume', async request => {
     const row = await findSession(request.params, daemon)
-    const options = parseRequest(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/resume')
-    refuseAtWork(row, daemon)
-    return resume(row, { ...options, reason: 'resumed by a person' }, daemon)
+    return actions.resume(row, parseRequest(ResumeSession, request.body ?? {}, 'POST /sessions/:ref/resume'))
   })
 
   app.post('/sessions/:ref/retry', async request => {
@@ -74,26 +93,17 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
     return readFreshView(row.id, daemon)
   })
 
-  app.post('/sessions/:ref/interrupt', async request => {
-    const { row, run } = await liveSession(request.params, daemon)
-    await run.agent.session?.interrupt()
-    return readFreshView(row.id, daemon)
-  })
-
   for (const how of ['takeover', 'handback'] as const) {
     app.post(`/sessions/:ref/${how}`, async request => {
-      const { row, run } = await liveSession(request.params, daemon)
-      await daemon.supervisor.handOver(run, how)
+      const row = await findSession(request.params, daemon)
+      await daemon.supervisor.handOver(await liveSession(row, daemon), how)
       return readFreshView(row.id, daemon)
     })
   }
 
   app.post('/sessions/:ref/prompt', async request => {
     const { text } = parseRequest(Prompt, request.body, 'POST /sessions/:ref/prompt')
-    const { row, run } = await liveSession(request.params, daemon)
-    if (run.agent.session?.takenOver) throw new AppError('terminal_taken', { id: row.id })
-    await run.agent.session?.prompt(text)
-    return viewSession(row, daemon)
+    return actions.prompt(await findSession(request.params, daemon), text)
   })
 }
 
@@ -139,13 +149,12 @@ function refuseAtWork(row: SessionRow, daemon: DaemonContext): void {
 }
 
 /** A session whose agent is at work; waits for an agent that is just starting. */
-async function liveSession(params: unknown, daemon: DaemonContext): Promise<{ row: SessionRow; run: LiveSession }> {
-  const row = await findSession(params, daemon)
+async function liveSession(row: SessionRow, daemon: DaemonContext): Promise<LiveSession> {
   const run = daemon.supervisor.run(row.id)
   if (run?.row.state === 'queued') throw new AppError('session_queued', { id: row.id })
   await run?.control.opened.promise
   if (!run || run.control.over) throw overError(row, daemon)
-  return { row, run }
+  return run
 }
 
 function formatDecisionNumber({ parked }: SessionRow): string {

@@ -42,21 +42,12 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
     const query = parseRequest(ListQuery, request.query, 'GET /sessions')
     const wanted = query.status === undefined ? undefined : parseStatuses(query.status)
     const project = query.project === undefined ? undefined : await realOrGiven(query.project)
-    const rows = await daemon.store.sessions.list({ project })
-    const held = await readHeldAccounts(daemon)
-    const views = rows.map(row => viewSession(row, daemon, held)).filter(({ status }) => wanted?.has(status) ?? true)
+    const views = (await listSessionViews(project, daemon)).filter(({ status }) => wanted?.has(status) ?? true)
     const decisions = (await readNeeds(daemon, { project }, untrusted)).needs.length
     return { sessions: await addTitles(views, daemon), observed: await listObserved(daemon, project), decisions }
   })
 
-  app.get('/sessions/:ref', async (request): Promise<SessionView> => {
-    const row = await findSession(request.params, daemon)
-    const view = {
-      ...viewSession(row, daemon, await readHeldAccounts(daemon)),
-      queue: await getTasks(daemon).queue(row.id),
-    }
-    return (await addTitles([view], daemon))[0] ?? view
-  })
+  app.get('/sessions/:ref', async request => readSession(await findSession(request.params, daemon), daemon))
 
   app.get('/sessions/:ref/events', async request => {
     const { id } = await findSession(request.params, daemon)
@@ -64,6 +55,19 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
     const kinds = query.kinds === undefined ? undefined : parseKinds(query.kinds)
     return { events: await daemon.store.events({ subject: id, after: query.after, tail: query.tail, kinds }) }
   })
+}
+
+/** All sessions, of a project or of all, newest first. */
+export async function listSessionViews(project: string | undefined, daemon: DaemonContext): Promise<SessionView[]> {
+  const held = await readHeldAccounts(daemon)
+  return (await daemon.store.sessions.list({ project })).map(row => viewSession(row, daemon, held))
+}
+
+/** A session with its queue and the title of its task. */
+export async function readSession(row: SessionRow, daemon: DaemonContext): Promise<SessionView> {
+  const queue = await getTasks(daemon).queue(row.id)
+  const view = { ...viewSession(row, daemon, await readHeldAccounts(daemon)), queue }
+  return (await addTitles([view], daemon))[0] ?? view
 }
 
 /** Finds the session that a route's `:ref` names: by its own id or name, or by the id of its task. */
@@ -148,7 +152,7 @@ export function viewSession(
 }
 
 /** Adds the title of each session's task: its text may be long, and begins with anything. */
-async function addTitles(views: readonly SessionView[], { store }: DaemonContext): Promise<SessionView[]> {
+export async function addTitles(views: readonly SessionView[], { store }: DaemonContext): Promise<SessionView[]> {
   const tasks = await store.tasks.of(views.flatMap(({ task_id }) => task_id ?? []))
   const titles = new Map(tasks.map(({ id, title }) => [id, title]))
   return views.map(view => {
@@ -183,9 +187,19 @@ function parseStatuses(text: string): Set<string> {
   return new Set(names.map(name => parseRequest(SessionStatus, name, 'GET /sessions?status=')))
 }
 
-function parseKinds(text: string): EventKind[] {
+/** Kinds of events with commas between them. */
+export function parseKinds(text: string): EventKind[] {
   const Kind = z.enum(Object.keys(EVENT_BODIES) as [EventKind, ...EventKind[]])
   return splitList(text).map(name => parseRequest(Kind, name, 'GET /sessions/:ref/events?kinds='))
+}
+
+/** Whether a kind of event is one of these; `task.*` means all that begin so. */
+export function parseKindPatterns(text: string): (kind: EventKind) => boolean {
+  const words = splitList(text)
+  const beginnings = words.filter(word => word.endsWith('.*')).map(word => word.slice(0, -1))
+  const exact = words.filter(word => !word.endsWith('.*'))
+  const kinds = new Set<string>(exact.length === 0 ? [] : parseKinds(exact.join(',')))
+  return kind => kinds.has(kind) || beginnings.some(beginning => kind.startsWith(beginning))
 }
 
 function splitList(text: string): string[] {

@@ -3,74 +3,95 @@ import * as z from 'zod'
 import { systemClock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import { type AddedTask, AddTask, AT_WORK, type Task, type TaskState } from '../../domain/task.ts'
-import { ImportTasks, NoteOnTask, SayOfTask } from '../../domain/task-requests.ts'
+import { type AddedTask, AddTask, AT_WORK, type Task, type TaskState, type TaskView } from '../../domain/task.ts'
+import { type ImportReply, ImportTasks, NoteOnTask, SayOfTask } from '../../domain/task-requests.ts'
 import type { Tx } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
 import { importTasks, tryImport } from '../../tasks/files/import-tasks.ts'
 import { eventSubject, isHeld } from '../../tasks/transition.ts'
+import type { ForcedState } from '../../tasks/update.ts'
 import { predictTurn } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { findSession, isBlankTask, viewSession } from './sessions.ts'
-import { readRef, realOrGiven } from './tasks.ts'
+import { type CheckTask, readRef, realOrGiven } from './tasks.ts'
 
 const Link = z.strictObject({ after: z.string().min(1) })
 const Ends = z.object({ ref: z.string().min(1), blocker: z.string().min(1) })
 
+/** What people and programs order of tasks in the graph, over the socket and the API alike. */
+export function graphActions(daemon: DaemonContext) {
+  const tasks = getTasks(daemon)
+  const { store } = daemon
+  const ends = async (ref: string, other: string, tx: Tx) => {
+    const task = await tasks.find(ref, tx)
+    return [task.id, (await tasks.find(other, tx, task.project)).id] as const
+  }
+  return {
+    /** Sets the state of a task; whoever works on it loses it. */
+    async force(ref: string, forced: ForcedState, check?: CheckTask): Promise<TaskView> {
+      const { view, interrupted } = await store.transaction(async tx => {
+        const task = await tasks.find(ref, tx)
+        if (check) check(await tasks.view(task, tx))
+        const held = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
+        return { view: await tasks.view(await tasks.force(task, forced, tx), tx), interrupted: held }
+      })
+      await daemon.supervisor.runs.taken(interrupted)
+      return view
+    },
+    link: (ref: string, after: string): Promise<TaskView> =>
+      store.transaction(async tx => tasks.view(await tasks.addDependency(...(await ends(ref, after, tx)), tx), tx)),
+    unlink: (ref: string, blocker: string): Promise<TaskView> =>
+      store.transaction(async tx =>
+        tasks.view(await tasks.removeDependency(...(await ends(ref, blocker, tx)), tx), tx),
+      ),
+    async import({ project, tasks: imported, ...options }: ImportTasks): Promise<ImportReply> {
+      const { copy = false, update = false } = options
+      const where = { project: await realOrGiven(project), copy, update }
+      const deps = { store, clock: systemClock }
+      const { added, updated, same, over, byTitle } = options.dry_run
+        ? await tryImport(imported, where, deps)
+        : await store.transaction(tx => importTasks(imported, where, { ...deps, tx }))
+      return {
+        tasks: added.map(mentionTask),
+        updated: updated.map(mentionTask),
+        same: same.length,
+        over: over.map(mentionTask),
+        by_title: byTitle.map(mentionTask),
+      }
+    },
+    async note(task: Task, text: string): Promise<void> {
+      const body = { task_id: task.id, title: task.title, text }
+      await store.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.noted', body }])
+    },
+  }
+}
+
 /** A person's changes to a task's state, dependencies between tasks, imports, and the log of a task. */
 export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const tasks = getTasks(daemon)
-  const { store } = daemon
+  const actions = graphActions(daemon)
 
   for (const [verb, to] of Object.entries(STATE_BY_VERB)) {
     app.post(`/tasks/:ref/${verb}`, async request => {
       const { reason } = parseRequest(SayOfTask, request.body ?? {}, `POST /tasks/:ref/${verb}`)
-      const { view, interrupted } = await store.transaction(async tx => {
-        const task = await tasks.find(readRef(request.params), tx)
-        const held = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
-        const forced = await tasks.force(task, { to, reason }, tx)
-        return { view: await tasks.view(forced, tx), interrupted: held }
-      })
-      await daemon.supervisor.runs.taken(interrupted)
-      return { task: view }
+      return { task: await actions.force(readRef(request.params), { to, reason }) }
     })
   }
 
   app.post('/tasks/:ref/deps', async request => {
     const { after } = parseRequest(Link, request.body, 'POST /tasks/:ref/deps')
-    return store.transaction(async tx => {
-      const task = await tasks.find(readRef(request.params), tx)
-      const blocker = await tasks.find(after, tx, task.project)
-      return { task: await tasks.view(await tasks.addDependency(task.id, blocker.id, tx), tx) }
-    })
+    return { task: await actions.link(readRef(request.params), after) }
   })
 
   app.delete('/tasks/:ref/deps/:blocker', async request => {
-    const ends = parseRequest(Ends, request.params, 'DELETE /tasks/:ref/deps/:blocker')
-    return store.transaction(async tx => {
-      const task = await tasks.find(ends.ref, tx)
-      const blocker = await tasks.find(ends.blocker, tx, task.project)
-      return { task: await tasks.view(await tasks.removeDependency(task.id, blocker.id, tx), tx) }
-    })
+    const { ref, blocker } = parseRequest(Ends, request.params, 'DELETE /tasks/:ref/deps/:blocker')
+    return { task: await actions.unlink(ref, blocker) }
   })
 
-  app.post('/tasks/import', { bodyLimit: MAX_IMPORT_BYTES }, async request => {
-    const { project, tasks: imported, ...options } = parseRequest(ImportTasks, request.body, 'POST /tasks/import')
-    const { copy = false, update = false } = options
-    const where = { project: await realOrGiven(project), copy, update }
-    const deps = { store, clock: systemClock }
-    const { added, updated, same, over, byTitle } = options.dry_run
-      ? await tryImport(imported, where, deps)
-      : await store.transaction(tx => importTasks(imported, where, { ...deps, tx }))
-    const [tasks, changed] = [added.map(mentionTask), updated.map(mentionTask)]
-    return {
-      tasks,
-      updated: changed,
-      same: same.length,
-      over: over.map(mentionTask),
-      by_title: byTitle.map(mentionTask),
-    }
-  })
+  app.post('/tasks/import', { bodyLimit: MAX_IMPORT_BYTES }, request =>
+    actions.import(parseRequest(ImportTasks, request.body, 'POST /tasks/import')),
+  )
 
   app.get('/tasks/:ref/log', async request => {
     const task = await tasks.find(readRef(request.params))
@@ -80,8 +101,7 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.post('/tasks/:ref/log', async request => {
     const { text } = parseRequest(NoteOnTask, request.body, 'POST /tasks/:ref/log')
     const task = await tasks.find(readRef(request.params))
-    const body = { task_id: task.id, title: task.title, text }
-    await store.append([{ actor: 'human', subject: eventSubject(task), kind: 'task.noted', body }])
+    await actions.note(task, text)
     return { task: task.id, events: await readTaskEvents(task, daemon) }
   })
 }
@@ -96,7 +116,7 @@ const MAX_IMPORT_BYTES = 64_000_000
 const STATE_BY_VERB = { done: 'done', fail: 'failed', reset: 'ready', cancel: 'cancelled' } as const
 
 /** The events of the task itself, and those about it of the session whose queue it was in. */
-async function readTaskEvents({ id, session_id }: Task, { store }: DaemonContext): Promise<StoredEvent[]> {
+export async function readTaskEvents({ id, session_id }: Task, { store }: DaemonContext): Promise<StoredEvent[]> {
   const own = await store.events({ subject: id })
   const queue = session_id === null ? [] : await store.events({ subject: session_id })
   const about = queue.filter(({ kind, body }) => kind.startsWith('task.') && 'task_id' in body && body.task_id === id)
@@ -114,16 +134,8 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.post('/sessions/:ref/tasks', async (request, reply) => {
     if (isBlankTask(request.body)) throw new AppError('task_empty', {})
-    const { task: text, priority, after, env } = parseRequest(AddTask, request.body, 'POST /sessions/:ref/tasks')
-    const { id: session_id, project, options } = await findSession(request.params, daemon)
-    // The branch holds one task: verifying a second one would blame it for the merge of the first.
-    if (options.place) throw new AppError('session_in_worktree', { id: session_id, project })
-    const added = await daemon.store.transaction(async tx => {
-      const { id } = await tasks.submit({ session_id, project, text, priority, after }, tx)
-      return viewAddedTask({ session: session_id, id }, daemon, tx)
-    })
-    const problem = added.task.state === 'ready' ? await wakeSession(session_id, env, daemon) : undefined
-    return reply.code(201).send(problem ? { ...added, will: 'on_resume', problem } : added)
+    const wanted = parseRequest(AddTask, request.body, 'POST /sessions/:ref/tasks')
+    return reply.code(201).send(await addToQueue(await findSession(request.params, daemon), wanted, daemon))
   })
 
   app.get('/sessions/:ref/tasks', async request => {
@@ -141,6 +153,22 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     })
     return { task: (await tasks.list({ session })).find(({ id }) => id === cancelled.id) }
   })
+}
+
+/** Adds a task to the queue of a session and wakes the session. */
+export async function addToQueue(
+  { id: session_id, project, options }: SessionRow,
+  { task: text, priority, after, env }: AddTask,
+  daemon: DaemonContext,
+): Promise<AddedTask> {
+  // The branch holds one task: verifying a second one would blame it for the merge of the first.
+  if (options.place) throw new AppError('session_in_worktree', { id: session_id, project })
+  const added = await daemon.store.transaction(async tx => {
+    const { id } = await getTasks(daemon).submit({ session_id, project, text, priority, after }, tx)
+    return viewAddedTask({ session: session_id, id }, daemon, tx)
+  })
+  const problem = added.task.state === 'ready' ? await wakeSession(session_id, env, daemon) : undefined
+  return problem ? { ...added, will: 'on_resume', problem } : added
 }
 
 /** The task is queued in any case; if the session cannot go on with it, the reason is returned beside it. */

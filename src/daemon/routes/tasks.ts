@@ -4,8 +4,9 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { ProposeTasks } from '../../domain/feature.ts'
-import { OPEN_STATES, TaskState, taskListDocument } from '../../domain/task.ts'
+import { OPEN_STATES, type Task, TaskState, type TaskView, taskListDocument } from '../../domain/task.ts'
 import { SubmitTask, TaskQuery, UpdateTask } from '../../domain/task-requests.ts'
+import type { Tx } from '../../store/store.ts'
 import type { TaskFilter } from '../../store/task-stores.ts'
 import { briefFor } from '../../supervisor/brief/brief-for.ts'
 import { featureSections } from '../../supervisor/brief/task-sections.ts'
@@ -16,21 +17,48 @@ import { parseRequest } from './errors.ts'
 const Ref = z.object({ ref: z.string().min(1) })
 const Delete = z.strictObject({ cascade: z.enum(['true']).optional() })
 
+/** Looks at a task before it is changed; a throw leaves it as it is. */
+export type CheckTask = (before: TaskView) => void
+
+/** What people and programs do with tasks, over the socket and the API alike. */
+export function taskActions(daemon: Pick<DaemonContext, 'store'>) {
+  const tasks = getTasks(daemon)
+  const { store } = daemon
+  const find = async (ref: string, check: CheckTask | undefined, tx: Tx): Promise<Task> => {
+    const task = await tasks.find(ref, tx)
+    if (check) check(await tasks.view(task, tx))
+    return task
+  }
+  return {
+    async submit({ project, description, ...rest }: SubmitTask): Promise<TaskView> {
+      const where = { session_id: null, project: await realOrGiven(project) }
+      return store.transaction(async tx => {
+        const task = await tasks.submit({ ...rest, ...where, text: description ?? '', actor: 'human' }, tx)
+        return tasks.view(task, tx)
+      })
+    },
+    update: (ref: string, changes: UpdateTask, check?: CheckTask): Promise<TaskView> =>
+      store.transaction(async tx => {
+        const task = await find(ref, check, tx)
+        return tasks.view(await tasks.update(task, changes, tx), tx)
+      }),
+    remove: (ref: string, { cascade, check }: { cascade: boolean; check?: CheckTask | undefined }) =>
+      store.transaction(async tx => {
+        const gone = await tasks.remove(await find(ref, check, tx), { cascade }, tx)
+        return { deleted: gone.map(({ id, title, state }) => ({ id, title, state })) }
+      }),
+  }
+}
+
 /** A project's tasks: add, list, read, change and delete them. */
 export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const tasks = getTasks(daemon)
-  const { store } = daemon
+  const actions = taskActions(daemon)
 
   app.post('/tasks', async (request, reply) => {
     if (isBlank(request.body)) throw new AppError('task_empty', {})
-    const { project, description, ...rest } = parseRequest(SubmitTask, request.body, 'POST /tasks')
-    const text = description ?? ''
-    const where = { session_id: null, project: await realOrGiven(project) }
-    const view = await store.transaction(async tx => {
-      const task = await tasks.submit({ ...rest, ...where, text, actor: 'human' }, tx)
-      return tasks.view(task, tx)
-    })
-    return reply.code(201).send({ task: view })
+    const task = await actions.submit(parseRequest(SubmitTask, request.body, 'POST /tasks'))
+    return reply.code(201).send({ task })
   })
 
   app.get('/tasks', async (request, reply) => {
@@ -44,19 +72,12 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.post('/tasks/:ref', async request => {
     const changes = parseRequest(UpdateTask, request.body ?? {}, 'POST /tasks/:ref')
-    return store.transaction(async tx => {
-      const task = await tasks.find(readRef(request.params), tx)
-      return { task: await tasks.view(await tasks.update(task, changes, tx), tx) }
-    })
+    return { task: await actions.update(readRef(request.params), changes) }
   })
 
   app.delete('/tasks/:ref', async request => {
     const { cascade } = parseRequest(Delete, request.query, 'DELETE /tasks/:ref')
-    return store.transaction(async tx => {
-      const task = await tasks.find(readRef(request.params), tx)
-      const gone = await tasks.remove(task, { cascade: cascade === 'true' }, tx)
-      return { deleted: gone.map(({ id, title, state }) => ({ id, title, state })) }
-    })
+    return actions.remove(readRef(request.params), { cascade: cascade === 'true' })
   })
 }
 
@@ -70,7 +91,8 @@ export function realOrGiven(path: string): Promise<string> {
   return realpath(path).catch(() => resolve(path))
 }
 
-async function toTaskFilter(
+/** The rows that a query means. */
+export async function toTaskFilter(
   { state, ready, project, under, ...rest }: TaskQuery,
   daemon: DaemonContext,
 ): Promise<TaskFilter> {

@@ -25,20 +25,26 @@ export function budgetRoutes(app: FastifyInstance, daemon: DaemonContext): void 
   })
 
   app.post('/budget/reset', async request => {
-    const project = await realOrGiven(parseRequest(BudgetReset, request.body ?? {}, 'POST /budget/reset').project)
-    const key = { scope: 'project', key: project } as const
-    const [before] = await daemon.store.spending.of([key])
-    if (!before) throw new AppError('budget_untouched', { project })
-    await daemon.store.transaction(async tx => {
-      await daemon.store.spending.forget(key, tx)
-      const text = `A person let the budget of ${project} count from zero (pcc budget reset).`
-      await tx.append([{ actor: 'human', subject: 'daemon', kind: 'session.noted', body: { text } }])
-    })
-    return budgetView(project, daemon)
+    const { project } = parseRequest(BudgetReset, request.body ?? {}, 'POST /budget/reset')
+    return resetBudget(await realOrGiven(project), daemon)
   })
 }
 
-async function budgetView(project: string | undefined, daemon: DaemonContext): Promise<BudgetView> {
+/** Lets the budget of a project count from zero again. */
+export async function resetBudget(project: string, daemon: DaemonContext): Promise<BudgetView> {
+  const key = { scope: 'project', key: project } as const
+  const [before] = await daemon.store.spending.of([key])
+  if (!before) throw new AppError('budget_untouched', { project })
+  await daemon.store.transaction(async tx => {
+    await daemon.store.spending.forget(key, tx)
+    const text = `A person let the budget of ${project} count from zero (pcc budget reset).`
+    await tx.append([{ actor: 'human', subject: 'daemon', kind: 'session.noted', body: { text } }])
+  })
+  return budgetView(project, daemon)
+}
+
+/** What is spent and what is left, of a project or of all. */
+export async function budgetView(project: string | undefined, daemon: DaemonContext): Promise<BudgetView> {
   const at = Date.now()
   const sessions = (await daemon.store.sessions.list({ project })).filter(isOpen)
   const projects = project === undefined ? new Set(sessions.map(row => row.project)) : new Set([project])
@@ -100,9 +106,7 @@ export function quotaRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.post('/quota/hold', async request => {
     const { account } = parseRequest(HoldQuota, request.body ?? {}, 'POST /quota/hold')
-    await daemon.gates.hold(await findAccount(account, daemon), 'human')
-    await daemon.supervisor.gatesChanged()
-    return quotaView(daemon)
+    return holdQuota(account, 'human', daemon)
   })
 
   app.post('/accounts/try', async () => {
@@ -111,16 +115,31 @@ export function quotaRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   })
 
   app.post('/quota/release', async request => {
-    const { account, now } = parseRequest(ReleaseQuota, request.body ?? {}, 'POST /quota/release')
-    const accountId = await findAccount(account, daemon)
-    await daemon.gates.release(accountId)
-    const tried = now ? await daemon.supervisor.tryNow(accountId) : undefined
-    await daemon.supervisor.gatesChanged()
-    return { ...(await quotaView(daemon)), ...(tried && { tried }) }
+    return releaseQuota(parseRequest(ReleaseQuota, request.body ?? {}, 'POST /quota/release'), daemon)
   })
 }
 
-async function quotaView(daemon: DaemonContext): Promise<QuotaView> {
+/** Holds an account back, or all. */
+export async function holdQuota(account: string | undefined, by: string, daemon: DaemonContext): Promise<QuotaView> {
+  await daemon.gates.hold(await findAccount(account, daemon), by)
+  await daemon.supervisor.gatesChanged()
+  return quotaView(daemon)
+}
+
+/** Releases an account, or all. */
+export async function releaseQuota(
+  { account, now }: z.infer<typeof ReleaseQuota>,
+  daemon: DaemonContext,
+): Promise<QuotaView> {
+  const accountId = await findAccount(account, daemon)
+  await daemon.gates.release(accountId)
+  const tried = now ? await daemon.supervisor.tryNow(accountId) : undefined
+  await daemon.supervisor.gatesChanged()
+  return { ...(await quotaView(daemon)), ...(tried && { tried }) }
+}
+
+/** How full the accounts are, and who waits for them. */
+export async function quotaView(daemon: DaemonContext): Promise<QuotaView> {
   const [quotas, gates, sessions] = await Promise.all([
     daemon.quota.list(),
     daemon.gates.list(),

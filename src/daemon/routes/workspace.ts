@@ -3,7 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import type { TaskGates } from '../../domain/evidence.ts'
-import { type Merge, type MergeState, type MergeView, OPEN_MERGES, type TaskWork } from '../../domain/merge.ts'
+import {
+  type Merge,
+  type MergeState,
+  type MergeView,
+  OPEN_MERGES,
+  type TaskDiff,
+  type TaskWork,
+} from '../../domain/merge.ts'
 import type { Task } from '../../domain/task.ts'
 import { PRESENT_WORKTREES, type WorktreeRow, type WorktreeView } from '../../domain/worktree.ts'
 import { readTaskDiff } from '../../workspace/changes.ts'
@@ -15,13 +22,15 @@ const TaskParams = z.object({ task: z.string().min(1) })
 const ListQuery = z.strictObject({ project: z.string().min(1).optional(), all: z.literal('true').optional() })
 const PruneBody = z.strictObject({ project: z.string().min(1).optional() })
 
+/** The worktrees, with the settings as they are now; the code is imported on use. */
+export async function openDaemonWorktrees({ store, paths, log, agentEnv: env }: DaemonContext) {
+  const { openWorktrees } = await import('../../workspace/worktrees/worktrees.ts')
+  return openWorktrees(await readWorktreeDeps({ paths, env, store, log }))
+}
+
 /** Worktrees: list, archive, remove and restore them. */
 export function worktreeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  const { store, paths, log, agentEnv: env } = daemon
-  const open = async () => {
-    const { openWorktrees } = await import('../../workspace/worktrees/worktrees.ts')
-    return openWorktrees(await readWorktreeDeps({ paths, env, store, log }))
-  }
+  const open = () => openDaemonWorktrees(daemon)
   const readTask = (params: unknown, route: string) => parseRequest(TaskParams, params, route).task
 
   app.get('/worktrees', async (request): Promise<{ worktrees: WorktreeView[] }> => {
@@ -60,7 +69,8 @@ function isPresent({ state }: WorktreeRow): boolean {
   return PRESENT_WORKTREES.some(present => present === state)
 }
 
-function worktreeViews(rows: WorktreeRow[], { store }: DaemonContext): Promise<WorktreeView[]> {
+/** Worktrees as people see them. */
+export function worktreeViews(rows: WorktreeRow[], { store }: DaemonContext): Promise<WorktreeView[]> {
   return Promise.all(
     rows.map(async row => {
       const task = await store.tasks.get(row.task)
@@ -78,24 +88,30 @@ const DiffQuery = z.strictObject({ stat: z.enum(['true']).optional() })
 
 /** The work on a task: its diff, the evidence of its gates, and how far it has come. Reads only. */
 export function workRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  const { store } = daemon
-
   app.get('/tasks/:ref/diff', async request => {
     const { stat } = parseRequest(DiffQuery, request.query, 'GET /tasks/:ref/diff')
-    const task = await getTasks(daemon).find(readRef(request.params))
-    const [worktree] = await store.worktrees.list({ task: task.id })
-    const merged = (await store.merges.list({ task: task.id, states: ['merged', 'proposed'] })).at(-1)
-    const diff = await readTaskDiff({ task, worktree, merged }, { stat: stat === 'true' })
-    if (!diff) throw new AppError('diff_none', { task: task.id, why: worktree ? 'what it left is gone' : NO_WORKTREE })
-    return diff
+    return readDiff(await getTasks(daemon).find(readRef(request.params)), stat === 'true', daemon)
   })
 
   app.get('/tasks/:ref/work', async request => readWork(await getTasks(daemon).find(readRef(request.params)), daemon))
 }
 
+/** What the last attempt at a task changed. */
+export async function readDiff(task: Task, stat: boolean, { store }: DaemonContext): Promise<TaskDiff> {
+  const [worktree] = await store.worktrees.list({ task: task.id })
+  const merged = (await store.merges.list({ task: task.id, states: ['merged', 'proposed'] })).at(-1)
+  const diff = await readTaskDiff({ task, worktree, merged }, { stat })
+  if (!diff) throw new AppError('diff_none', { task: task.id, why: worktree ? 'what it left is gone' : NO_WORKTREE })
+  return diff
+}
+
 const NO_WORKTREE = 'it had no worktree of its own'
 
-async function readWork({ id, title, state, attempt, session_id }: Task, { store }: DaemonContext): Promise<TaskWork> {
+/** How far the work on a task has come. */
+export async function readWork(
+  { id, title, state, attempt, session_id }: Task,
+  { store }: DaemonContext,
+): Promise<TaskWork> {
   const evidence = (await store.evidence.latest(id)).map(({ task_id: _, ...row }) => row)
   const [worktree = null] = await store.worktrees.list({ task: id })
   const last = (await store.merges.list({ task: id, limit: 1 })).at(-1)
@@ -124,39 +140,60 @@ const LATEST = 100
 
 /** Merges of finished work into its target: list them, retry one, call one off. */
 export function mergeRoutes(app: FastifyInstance, daemon: DaemonContext): void {
-  const { store, supervisor } = daemon
+  const actions = mergeActions(daemon)
 
   app.get('/merges', async (request): Promise<{ merges: MergeView[] }> => {
     const { project, all } = parseRequest(ListQuery, request.query, 'GET /merges')
-    const filter = project === undefined ? {} : { project: await realOrGiven(project) }
-    const rows = await store.merges.list({ ...filter, ...(all ? { limit: LATEST } : { states: OPEN_MERGES }) })
-    return { merges: await mergeViews(rows, daemon) }
+    return { merges: await listMerges({ project, all: all !== undefined }, daemon) }
   })
 
-  app.post('/merges/:ref/retry', async (request): Promise<{ merge: MergeView }> => {
+  app.post('/merges/:ref/retry', async request => {
     const merge = await findMerge(parseRequest(Ref, request.params, 'POST /merges/:ref/retry').ref, daemon)
-    const task = await store.tasks.get(merge.task_id)
-    if (WAITING.has(merge.state)) {
-      const queued = { state: 'queued', updated_at: Date.now() } as const
-      // A remote that could not be reached is otherwise asked again after some minutes.
-      if (merge.as_pull_request) await store.transaction(tx => store.merges.move(merge, queued, tx))
-      supervisor.completion.look(merge.task_id)
-    } else if (GIVEN_UP.has(merge.state) && (task?.state === 'merging' || task?.state === 'verifying')) {
-      await supervisor.completion.again(merge.task_id)
-    } else throw refusal(merge)
-    return showMerge(merge, daemon)
+    return { merge: await actions.retry(merge) }
   })
 
-  app.post('/merges/:ref/abort', async (request): Promise<{ merge: MergeView }> => {
+  app.post('/merges/:ref/abort', async request => {
     const merge = await findMerge(parseRequest(Ref, request.params, 'POST /merges/:ref/abort').ref, daemon)
-    if (!CAN_BE_CALLED_OFF.has(merge.state)) throw refusal(merge)
-    const patch = { state: 'aborted', reason: 'called off by a person', updated_at: Date.now() } as const
-    if (!(await store.transaction(tx => store.merges.move(merge, patch, tx)))) {
-      throw new AppError('merge_moved', { id: merge.id })
-    }
-    supervisor.completion.look(merge.task_id)
-    return showMerge({ ...merge, ...patch }, daemon)
+    return { merge: await actions.abort(merge) }
   })
+}
+
+/** Open merges, or the newest of all. */
+export async function listMerges(
+  { project, all }: { project?: string | undefined; all: boolean },
+  daemon: DaemonContext,
+): Promise<MergeView[]> {
+  const filter = project === undefined ? {} : { project: await realOrGiven(project) }
+  const rows = await daemon.store.merges.list({ ...filter, ...(all ? { limit: LATEST } : { states: OPEN_MERGES }) })
+  return mergeViews(rows, daemon)
+}
+
+/** What people and programs order of merges, over the socket and the API alike. */
+export function mergeActions(daemon: DaemonContext) {
+  const { store, supervisor } = daemon
+  return {
+    async retry(merge: Merge): Promise<MergeView> {
+      const task = await store.tasks.get(merge.task_id)
+      if (WAITING.has(merge.state)) {
+        const queued = { state: 'queued', updated_at: Date.now() } as const
+        // A remote that could not be reached is otherwise asked again after some minutes.
+        if (merge.as_pull_request) await store.transaction(tx => store.merges.move(merge, queued, tx))
+        supervisor.completion.look(merge.task_id)
+      } else if (GIVEN_UP.has(merge.state) && (task?.state === 'merging' || task?.state === 'verifying')) {
+        await supervisor.completion.again(merge.task_id)
+      } else throw refusal(merge)
+      return showMerge(merge, daemon)
+    },
+    async abort(merge: Merge): Promise<MergeView> {
+      if (!CAN_BE_CALLED_OFF.has(merge.state)) throw refusal(merge)
+      const patch = { state: 'aborted', reason: 'called off by a person', updated_at: Date.now() } as const
+      if (!(await store.transaction(tx => store.merges.move(merge, patch, tx)))) {
+        throw new AppError('merge_moved', { id: merge.id })
+      }
+      supervisor.completion.look(merge.task_id)
+      return showMerge({ ...merge, ...patch }, daemon)
+    },
+  }
 }
 
 const WAITING: ReadonlySet<MergeState> = new Set(['queued', 'waiting'])
@@ -170,7 +207,7 @@ function refusal({ id, task_id, state }: Merge): AppError {
 }
 
 /** Finds a merge by its number, or the newest merge of a task by the task's id or the beginning of it. */
-async function findMerge(ref: string, { store }: DaemonContext): Promise<Merge> {
+export async function findMerge(ref: string, { store }: DaemonContext): Promise<Merge> {
   const byNumber = /^\d+$/.test(ref) ? await store.merges.get(Number(ref)) : undefined
   if (byNumber) return byNumber
   const named = (await store.tasks.named(ref)).at(-1)
@@ -184,9 +221,9 @@ async function findMerge(ref: string, { store }: DaemonContext): Promise<Merge> 
   return newest
 }
 
-async function showMerge(merge: Merge, daemon: DaemonContext): Promise<{ merge: MergeView }> {
+async function showMerge(merge: Merge, daemon: DaemonContext): Promise<MergeView> {
   const [view] = await mergeViews([merge], daemon)
-  return { merge: view ?? { ...merge, title: null, task_state: null, ahead: 0 } }
+  return view ?? { ...merge, title: null, task_state: null, ahead: 0 }
 }
 
 async function mergeViews(rows: readonly Merge[], { store }: DaemonContext): Promise<MergeView[]> {

@@ -1,5 +1,6 @@
 import { JWT_SETTINGS } from './sections/access.ts'
 import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
+import { API_SETTINGS } from './sections/api.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
 import { EXECUTION_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/execution.ts'
@@ -65,6 +66,7 @@ const SETTINGS = {
   ...HOOKS_SETTINGS,
   ...SECRETS_SETTINGS,
   ...JWT_SETTINGS,
+  ...API_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

@@ -102,7 +102,7 @@ export function waitsText(task: string, { landing, decision }: Pick<AttemptNow, 
 }
 
 /** `is tried again at 02:46: Claude Code is not logged in. …` */
-export function pausedText({ resumes_at, why }: { resumes_at: number; why?: string }, at: number): string {
+export function pausedText({ resumes_at, why }: { resumes_at: number; why?: string | undefined }, at: number): string {
   return `is tried again at ${wakeTime(resumes_at, at)}${why ? `: ${neutral(asOneLine(why))}` : ''}`
 }
 

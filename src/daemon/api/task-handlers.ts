@@ -1,0 +1,108 @@
+import type { TASK_ROUTES } from '../../domain/api-v1/task-routes.ts'
+import type { TaskView } from '../../domain/task.ts'
+import { type DaemonContext, getTasks } from '../context.ts'
+import { guideTask } from '../routes/runs.ts'
+import { graphActions, readTaskEvents } from '../routes/task-graph.ts'
+import { type CheckTask, realOrGiven, taskActions, toTaskFilter } from '../routes/tasks.ts'
+import { readDiff, readWork } from '../routes/workspace.ts'
+import { requireScope } from './authenticate.ts'
+import {
+  badCursor,
+  type Handlers,
+  JsonBytes,
+  makeCursor,
+  pageOfList,
+  projectIn,
+  readCursor,
+  refuseChanged,
+} from './call.ts'
+import type { QueueLimit } from './queue-limit.ts'
+import type { ReachableThings } from './reach.ts'
+
+/** Answers the routes of tasks. */
+export function taskHandlers(
+  daemon: DaemonContext,
+  { reach, queue }: { reach: ReachableThings; queue: QueueLimit },
+): Handlers<keyof typeof TASK_ROUTES> {
+  const { store } = daemon
+  const tasks = getTasks(daemon)
+  const actions = taskActions(daemon)
+  const graph = graphActions(daemon)
+  const unchanged = (ifMatch: string | undefined): CheckTask | undefined =>
+    ifMatch === undefined ? undefined : before => refuseChanged(`Task ${before.id}`, before, ifMatch)
+  return {
+    async createTask({ body }) {
+      const project = await realOrGiven(projectIn(body))
+      return queue.add(project, () => actions.submit({ ...body, project }))
+    },
+    async listTasks({ query: { cursor, limit, ...query }, caller }) {
+      const filter = await toTaskFilter({ ...query, limit: limit + 1 }, daemon)
+      if (query.under !== undefined) await reach.task(query.under, caller)
+      const after = cursor === undefined ? undefined : readPosition(cursor)
+      const found = await tasks.list({ ...filter, after })
+      const items = found.slice(0, limit)
+      const last = found.length > limit ? items.at(-1) : undefined
+      return { items, next: last ? await cursorAfter(last) : null }
+    },
+    async readTask({ params, caller }) {
+      // The hot way: a whole id is read as the bytes that are sent.
+      const known = caller.project === null ? await store.tasks.asJson(params.task) : undefined
+      if (known) return new JsonBytes(known)
+      return tasks.view(await reach.task(params.task, caller))
+    },
+    readTaskNeighbours: async ({ params, caller }) => tasks.detail(await reach.task(params.task, caller)),
+    async updateTask({ params, body, caller, ifMatch }) {
+      const { id } = await reach.task(params.task, caller)
+      return actions.update(id, body, unchanged(ifMatch))
+    },
+    async moveTask({ params, body: { to, reason }, caller, ifMatch }) {
+      if (to === 'done') requireScope(caller, 'decide')
+      const { id } = await reach.task(params.task, caller)
+      return graph.force(id, { to, reason }, unchanged(ifMatch))
+    },
+    async cancelTask({ params, body: { reason }, caller, ifMatch }) {
+      const { id } = await reach.task(params.task, caller)
+      return graph.force(id, { to: 'cancelled', reason }, unchanged(ifMatch))
+    },
+    async deleteTask({ params, query, caller, ifMatch }) {
+      const { id } = await reach.task(params.task, caller)
+      return actions.remove(id, { cascade: query.cascade === 'true', check: unchanged(ifMatch) })
+    },
+    async addDependency({ params, body, caller }) {
+      const task = await reach.task(params.task, caller)
+      return graph.link(task.id, (await reach.task(body.after, caller)).id)
+    },
+    async removeDependency({ params, caller }) {
+      const task = await reach.task(params.task, caller)
+      return graph.unlink(task.id, (await reach.task(params.blocker, caller)).id)
+    },
+    importTasks: async ({ body }) => graph.import({ ...body, project: projectIn(body) }),
+    async readTaskLog({ params, query, caller }) {
+      const events = await readTaskEvents(await reach.task(params.task, caller), daemon)
+      return pageOfList(events, query, ({ id }) => String(id))
+    },
+    async noteOnTask({ params, body, caller }) {
+      const task = await reach.task(params.task, caller)
+      await graph.note(task, body.text)
+      return { task: task.id }
+    },
+    async guideTask({ params, body, caller }) {
+      const { id } = await reach.task(params.task, caller)
+      return guideTask(id, body.text, daemon)
+    },
+    readTaskDiff: async ({ params, query, caller }) =>
+      readDiff(await reach.task(params.task, caller), query.stat === 'true', daemon),
+    readTaskWork: async ({ params, caller }) => readWork(await reach.task(params.task, caller), daemon),
+  }
+
+  async function cursorAfter({ id }: TaskView): Promise<string | null> {
+    const row = await store.tasks.get(id)
+    return row ? makeCursor(`p${row.position}`) : null
+  }
+}
+
+function readPosition(cursor: string): number {
+  const position = /^p(\d{1,15})$/.exec(readCursor(cursor))?.[1]
+  if (position === undefined) throw badCursor()
+  return Number(position)
+}

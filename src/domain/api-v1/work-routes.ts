@@ -1,0 +1,237 @@
+import * as z from 'zod'
+import { AnswerAsk, ResumeSession, SessionStatus, SessionView, StartSession } from '../api.ts'
+import { ContinueFeatureRequest, CreateFeature, DeleteFeature, FeatureName, FeatureView } from '../feature.ts'
+import { RunDetail, RunPlan, RunView, StartRun, StopRun } from '../run.ts'
+import { AddedTask, AddTask } from '../task.ts'
+import { type ApiRoute, LONG_TEXT_BYTES, Paging, Project, pageOf, Ref } from './route.ts'
+import { EventView } from './task-routes.ts'
+
+/** The name of an agent, as `pcc agents` lists it. A command line is not taken: it would run any program. */
+const AgentName = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'the name of an agent, as pcc agents lists it')
+  .optional()
+
+/** What only the person's own terminal may send: their environment, their settings, and whatever widens what an agent may do. */
+const OF_THE_TERMINAL = { env: true, config: true, settings: true, auto_approve: true } as const
+
+const NewRun = StartRun.omit({ ...OF_THE_TERMINAL, verify: true }).extend({
+  project: Project.optional(),
+  agent: AgentName,
+})
+const NewSession = StartSession.omit({
+  ...{ ...OF_THE_TERMINAL, allowed_tools: true, attach: true, record: true, host: true, resume: true, tasks: true },
+  ...{ requirements: true },
+}).extend({ project: Project.optional(), agent: AgentName })
+const NewFeature = CreateFeature.omit({ env: true, config: true, settings: true, attach: true }).extend({
+  project: Project.optional(),
+  agent: AgentName,
+})
+
+const run = { noun: 'Runs', reach: 'found', params: z.object({ run: Ref }) } as const
+const session = { noun: 'Sessions', reach: 'found', params: z.object({ session: Ref }) } as const
+const order = { ...session, method: 'POST', scope: 'work', reply: SessionView } as const
+
+export const WORK_ROUTES = {
+  startRun: {
+    method: 'POST',
+    path: '/runs',
+    noun: 'Runs',
+    scope: 'work',
+    summary: 'Start a run: it works through a project, a feature or a task, with a fresh agent for each task.',
+    reach: 'body',
+    body: NewRun,
+    reply: RunDetail,
+    status: 201,
+    creates: true,
+  },
+  planRun: {
+    method: 'POST',
+    path: '/runs/plan',
+    noun: 'Runs',
+    scope: 'read',
+    summary: 'Show the steps that a run would take. Nothing is started.',
+    reach: 'body',
+    body: NewRun,
+    reply: RunPlan,
+    readOnly: true,
+  },
+  listRuns: {
+    method: 'GET',
+    path: '/runs',
+    noun: 'Runs',
+    scope: 'read',
+    summary: 'List runs, newest first.',
+    reach: 'query',
+    query: z.strictObject({ project: Project.optional(), open: z.enum(['true']).optional(), ...Paging }),
+    reply: pageOf(RunView),
+  },
+  readRun: {
+    ...run,
+    method: 'GET',
+    path: '/runs/{run}',
+    scope: 'read',
+    summary: 'Read a run with its attempts.',
+    reply: RunDetail,
+  },
+  pauseRun: {
+    ...run,
+    method: 'POST',
+    path: '/runs/{run}/pause',
+    scope: 'work',
+    summary: 'Pause a run after the tools at work.',
+    reply: RunDetail,
+  },
+  resumeRun: {
+    ...run,
+    method: 'POST',
+    path: '/runs/{run}/resume',
+    scope: 'work',
+    summary: 'Resume a paused run.',
+    reply: RunDetail,
+  },
+  stopRun: {
+    ...run,
+    method: 'POST',
+    path: '/runs/{run}/stop',
+    scope: 'work',
+    summary: 'End a run after the current attempts, or `now`.',
+    body: StopRun.default({}),
+    reply: RunDetail,
+  },
+
+  startSession: {
+    method: 'POST',
+    path: '/sessions',
+    noun: 'Sessions',
+    scope: 'work',
+    summary: 'Start a supervised session of an agent.',
+    reach: 'body',
+    body: NewSession,
+    reply: SessionView,
+    status: 201,
+    creates: true,
+    maxBytes: LONG_TEXT_BYTES,
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/sessions',
+    noun: 'Sessions',
+    scope: 'read',
+    summary: 'List sessions, newest first.',
+    reach: 'query',
+    query: z.strictObject({ project: Project.optional(), status: SessionStatus.optional(), ...Paging }),
+    reply: pageOf(SessionView),
+  },
+  readSession: {
+    ...session,
+    method: 'GET',
+    path: '/sessions/{session}',
+    scope: 'read',
+    summary: 'Read a session with its queue.',
+    reply: SessionView,
+  },
+  readSessionLog: {
+    ...session,
+    method: 'GET',
+    path: '/sessions/{session}/events',
+    scope: 'read',
+    summary: 'Read the events of a session, oldest first.',
+    query: z.strictObject({ kind: z.string().max(1_000).optional(), ...Paging }),
+    reply: pageOf(EventView),
+  },
+  steerSession: {
+    ...order,
+    path: '/sessions/{session}/prompt',
+    summary: 'Tell the agent of a session something while it works.',
+    body: z.strictObject({ text: z.string().trim().min(1).max(1_000_000) }),
+    maxBytes: LONG_TEXT_BYTES,
+  },
+  addToSession: {
+    ...order,
+    path: '/sessions/{session}/tasks',
+    summary: 'Add a task to the queue of a session.',
+    body: AddTask.omit({ env: true }),
+    reply: AddedTask,
+    status: 201,
+    creates: true,
+  },
+  answerAsk: {
+    ...order,
+    path: '/sessions/{session}/answers',
+    scope: 'decide',
+    summary: 'Answer what a session asks right now (`asks` of the session).',
+    body: AnswerAsk.omit({ by: true, env: true }),
+    reply: z.object({ ok: z.literal(true) }),
+  },
+  pauseSession: { ...order, path: '/sessions/{session}/pause', summary: 'Pause a session after the running tool.' },
+  resumeSession: {
+    ...order,
+    path: '/sessions/{session}/resume',
+    summary: 'Resume a session.',
+    body: ResumeSession.omit({ env: true, attach: true }).default({}),
+  },
+  interruptSession: {
+    ...order,
+    path: '/sessions/{session}/interrupt',
+    summary: 'Stop the running tool of a session now.',
+  },
+  stopSession: { ...order, path: '/sessions/{session}/stop', summary: 'End a session.' },
+
+  createFeature: {
+    method: 'POST',
+    path: '/features',
+    noun: 'Features',
+    scope: 'work',
+    summary: 'Create a feature, which becomes a spec, a plan and tasks.',
+    reach: 'body',
+    body: NewFeature,
+    reply: FeatureView,
+    status: 201,
+    creates: true,
+    maxBytes: LONG_TEXT_BYTES,
+  },
+  listFeatures: {
+    method: 'GET',
+    path: '/features',
+    noun: 'Features',
+    scope: 'read',
+    summary: 'List the features of a project.',
+    reach: 'query',
+    query: z.strictObject({ project: Project.optional(), ...Paging }),
+    reply: pageOf(FeatureView),
+  },
+  readFeature: {
+    method: 'GET',
+    path: '/features/{feature}',
+    noun: 'Features',
+    scope: 'read',
+    summary: 'Read a feature of a project.',
+    reach: 'query',
+    params: z.object({ feature: FeatureName }),
+    query: z.strictObject({ project: Project.optional() }),
+    reply: FeatureView,
+  },
+  continueFeature: {
+    method: 'POST',
+    path: '/features/{feature}/continue',
+    noun: 'Features',
+    scope: 'work',
+    summary: 'Let a feature go on to its next phase.',
+    reach: 'body',
+    params: z.object({ feature: FeatureName }),
+    body: ContinueFeatureRequest.omit({ env: true, attach: true }).extend({ project: Project.optional() }),
+    reply: FeatureView,
+  },
+  deleteFeature: {
+    method: 'DELETE',
+    path: '/features/{feature}',
+    noun: 'Features',
+    scope: 'work',
+    summary: 'Delete a feature; with `files=true` its files too, with `tasks=true` its tasks.',
+    reach: 'query',
+    params: z.object({ feature: FeatureName }),
+    query: DeleteFeature.extend({ project: Project.optional() }),
+    reply: z.object({ deleted: z.string() }),
+  },
+} as const satisfies Record<string, ApiRoute>

@@ -1,0 +1,55 @@
+import { count, flag, path, type Setting, texts, word } from '../setting.ts'
+
+/** The API for other programs over TCP (docs/api.md). A project has no say in who may speak to the daemon. */
+export const API_SETTINGS = {
+  'api.enabled': flag({
+    standard: false,
+    about: 'Answer the API over TCP; `pcc daemon api on` sets it',
+    project: 'never',
+  }),
+  'api.host': word({
+    standard: '127.0.0.1',
+    about: 'Address on which the API listens; one that others can reach needs TLS or trusted proxies',
+    project: 'never',
+  }),
+  'api.port': count(0, {
+    standard: 8765,
+    about: 'Port on which the API listens; 0 takes a free one',
+    project: 'never',
+  }),
+  'api.hosts': texts({
+    standard: [],
+    about: 'Names under which clients reach the API, beside its address and `localhost`; any other Host is refused',
+    project: 'never',
+  }),
+  'api.tls_cert': path<string | undefined>({
+    standard: undefined,
+    about: 'Certificate of the API, in PEM; with it the API speaks HTTPS only',
+    project: 'never',
+  }),
+  'api.tls_key': path<string | undefined>({
+    standard: undefined,
+    about: 'Private key of that certificate, in PEM',
+    project: 'never',
+  }),
+  'api.trusted_proxies': texts({
+    standard: [],
+    about: 'Addresses of proxies that add TLS; with it the API answers them alone and believes their X-Forwarded-For',
+    project: 'never',
+  }),
+  'api.requests_per_minute': count(0, {
+    standard: 3_000,
+    about: 'Requests of one key in a minute; more get 429. 0 for no limit',
+    project: 'never',
+  }),
+  'api.max_streams': count(1, {
+    standard: 200,
+    about: 'Event streams that may be open at once',
+    project: 'never',
+  }),
+  'tasks.queue_size': count(1, {
+    standard: 100,
+    about: 'Open tasks of a project from which on the API takes no more and answers 429',
+    project: 'never',
+  }),
+} as const satisfies Record<string, Setting>
