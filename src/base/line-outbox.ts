@@ -105,7 +105,10 @@ export class LineOutbox {
 
   /** Removes what was read to its end, also if a line of a hook that was killed in the middle may still come. */
   removeRead(): void {
-    for (const name of this.#aside()) this.#remove(join(this.#dir, name))
+    for (const file of this.#aside().map(name => join(this.#dir, name))) {
+      const { next, from, isEnd } = readSlice(file, Number(readText(`${file}.at`) ?? 0))
+      if (isEnd && next === from) this.#remove(file)
+    }
   }
 
   #aside(): string[] {

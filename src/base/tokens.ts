@@ -38,9 +38,9 @@ export function eachToken(
 }
 
 /** The tokens of a path or a query, where words may also be joined by a hyphen: `git-folder` is `gitFolder`, too. */
-export function tokensOfNames(text: string): string[] {
+export function tokensOfNames(text: string, known: KnownWords = new Map()): string[] {
   const tokens: string[] = []
-  eachToken(text, token => tokens.push(token))
+  eachToken(text, token => tokens.push(token), { known })
   for (const [joined] of text.matchAll(/[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+/g)) {
     if (joined.length <= LONGEST_WORD) tokens.push(joined.replaceAll('-', '').toLowerCase())
   }
@@ -74,10 +74,10 @@ const STOP_WORDS = new Set(
 )
 
 /** The tokens of a query, each once, without stop words unless there is nothing else. */
-export function queryTokens(query: string): string[] {
+export function queryTokens(query: string, known: KnownWords = new Map()): string[] {
   const words = query.replace(/[A-Za-z]+/g, word => (STOP_WORDS.has(word.toLowerCase()) ? ' ' : word))
-  const tokens = new Set(tokensOfNames(words))
-  return tokens.size > 0 ? [...tokens] : [...new Set(tokensOfNames(query))]
+  const tokens = new Set(tokensOfNames(words, known))
+  return tokens.size > 0 ? [...tokens] : [...new Set(tokensOfNames(query, known))]
 }
 
 function tokensOf(word: string, known: KnownWords): WordTokens {

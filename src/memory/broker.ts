@@ -7,8 +7,8 @@ import { makePrivate } from '../base/files.ts'
 import { type MemoryItem, type MemoryReader, type MemoryRecord, mayRead, type RecordOf } from '../domain/memory.ts'
 import { removeDerivedFile } from '../store/derived-file.ts'
 import { SQLITE_BUSY, sqliteCode } from '../store/sqlite-errors.ts'
-import { appendLines, applyNext, type MemoryFiles, nextToApply, readAllIds } from './derive.ts'
-import { finishForgetting, readForgotten } from './forgotten.ts'
+import { appendLines, applyNext, hasMore, type MemoryFiles, readAllIds } from './derive.ts'
+import { finishForgetting, isForgetting, readForgotten } from './forgotten.ts'
 import type { PolicyValues } from './learn/policy.ts'
 import { type Line, readLine, UPGRADES, type Upgrades, writeLine } from './lines.ts'
 import { type ItemQuery, MemoryFile } from './memory-file.ts'
@@ -35,6 +35,8 @@ export interface BrokerOptions {
 
 /** The longest that a read waits for what is new to be derived. What is not derived by then is found by a later one. */
 const DERIVE_MS = 50
+/** More records of one kind are not read at once. */
+const MOST_RECORDS = 10_000
 /** Longer than anybody holds the lock. */
 const LOCK_WAIT_MS = 5_000
 
@@ -118,10 +120,14 @@ export class MemoryBroker implements Disposable {
     return this.#readAt('ids.id = ?', id).find(record => mayRead(record, reader))
   }
 
-  /** Records that make no item, in the order of the log: what was recalled, how tasks ended, what was moved, changed thresholds. */
-  records<Kind extends 'recall' | 'result' | 'move' | 'policy'>(kind: Kind, reader: MemoryReader): RecordOf<Kind>[] {
-    const found = this.#readAt('ids.kind = ? order by ids.segment, ids.at', kind)
-    return found.filter((record): record is RecordOf<Kind> => mayRead(record, reader))
+  /** The newest records that make no item, the oldest of them first: what was recalled, how tasks ended, what was moved, changed thresholds. */
+  records<Kind extends 'recall' | 'result' | 'move' | 'policy'>(
+    kind: Kind,
+    reader: MemoryReader,
+    { since = Number.MIN_SAFE_INTEGER, most = MOST_RECORDS } = {},
+  ): RecordOf<Kind>[] {
+    const found = this.#readAt('ids.kind = ? and ids.time >= ? order by ids.time desc limit ?', kind, since, most)
+    return found.toReversed().filter((record): record is RecordOf<Kind> => mayRead(record, reader))
   }
 
   /** Thresholds and weights as policy records for everybody have set them. */
@@ -134,10 +140,11 @@ export class MemoryBroker implements Disposable {
   catchUp({ withinMs = Number.POSITIVE_INFINITY } = {}): boolean {
     if (!this.isWritable) return true
     const until = performance.now() + withinMs
-    while (nextToApply(this.#current())) {
+    const isLarge = withinMs === Number.POSITIVE_INFINITY
+    while (hasMore(this.#current())) {
       if (performance.now() >= until) return false
       try {
-        this.exclusive(applyNext)
+        this.exclusive(parts => applyNext(parts, { isLarge }))
       } catch (error) {
         if (sqliteCode(error) === SQLITE_BUSY) return false
         throw error
@@ -181,6 +188,7 @@ export class MemoryBroker implements Disposable {
     try {
       this.#lock.exec('begin immediate')
       this.#isLocked = true
+      if (isForgetting(this.folder)) finishForgetting(this.folder, this.#parts(this.#current()))
       return work()
     } catch (error) {
       throw error instanceof AppError ? error : unwritable(this.folder, error)
@@ -206,9 +214,9 @@ export class MemoryBroker implements Disposable {
     return this.#file
   }
 
-  /** Ends what somebody who was killed began, and learns the ids of what others wrote. */
+  /** Learns the ids of what others wrote. */
   #compare(): void {
-    if (finishForgetting(this.folder, this.#segments) || !this.#readIds()) this.#startAnew()
+    if (!this.#readIds()) this.#startAnew()
   }
 
   #startAnew(): void {
@@ -222,17 +230,16 @@ export class MemoryBroker implements Disposable {
     const file = this.#file
     let isOurs = false
     file.transaction(() => {
-      for (const id of readForgotten(this.folder))
-        file.run('insert or ignore into ids values (?, null, null, null)', id)
+      readForgotten(this.folder, file)
       isOurs = readAllIds(this.#parts(file))
     })
     return isOurs
   }
 
-  #readAt(where: string, value: string): MemoryRecord[] {
+  #readAt(where: string, ...values: (string | number)[]): MemoryRecord[] {
     const places = this.#current().rows<{ name: string; at: number }>(
       `select s.name, ids.at from ids join segments s on s.id = ids.segment where ${where}`,
-      value,
+      ...values,
     )
     return places.flatMap(({ name, at }) => {
       const read = readLine(this.#segments.lineAt(name, at) ?? '', this.#upgrades)

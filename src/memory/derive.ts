@@ -12,8 +12,9 @@ export interface MemoryFiles {
   upgrades: Upgrades
 }
 
-/** Records are applied so many at a time: some milliseconds. */
+/** Records are applied so many at a time: some milliseconds; and so many where nobody waits, which costs less for each. */
 const BATCH = 500
+const LARGE_BATCH = 5_000
 
 /**
  * Reads the ids of all lines that the file does not know yet: another process may have been killed after it wrote them. Returns false if
@@ -54,9 +55,11 @@ export function appendLines(
   )
   crashPoint('memory.after-append')
   const row = segmentRow(file, { ...added, key })
+  const end = file.row<{ known: number }>('select known from segments where id = ?', row)?.known ?? 0
+  if (end < added.from) file.noteOdd(row, end) // what a killed writer left before these
   let at = added.from
-  for (const { id, kind, text } of fresh) {
-    file.run('insert into ids values (?, ?, ?, ?)', id, row, at, kind)
+  for (const { id, kind, time, text } of fresh) {
+    file.run('insert into ids values (?, ?, ?, ?, ?)', id, row, at, kind, time)
     at += Buffer.byteLength(text) + 1
   }
   file.run('update segments set known = ? where id = ?', added.to, row)
@@ -70,27 +73,50 @@ export function nextToApply(
   return file.row('select id, name, applied, known from segments where applied < known order by id limit 1')
 }
 
+/** Whether there are records from which nothing was derived yet. */
+export function hasMore(file: MemoryFile): boolean {
+  return nextToApply(file) !== undefined || file.row('select 1 from deferred limit 1') !== undefined
+}
+
 /** Derives what follows from the next lines of one segment. They and how far they go are stored together. */
-export function applyNext({ file, segments, upgrades }: MemoryFiles): void {
+export function applyNext({ file, segments, upgrades }: MemoryFiles, { isLarge = false } = {}): void {
   file.transaction(() => {
     const segment = nextToApply(file)
-    if (!segment) return
+    if (!segment) return applyDeferred(file)
     const records: MemoryRecord[] = []
     let next = segment.applied
     for (const line of segments.read(segment.name, segment.applied)) {
-      if (line.at >= segment.known || records.length >= BATCH) break
+      if (line.at >= segment.known || records.length >= (isLarge ? LARGE_BATCH : BATCH)) break
       next = line.next
       if (line.text === '') continue
       const read = readLine(line.text, upgrades)
       if ('record' in read) records.push(read.record)
-      else if ('problem' in read)
-        file.run('insert or ignore into damage values (?, ?, ?)', segment.name, line.at, read.problem)
+      else file.noteOdd(segment.id, line.at)
     }
-    file.apply(records)
+    applyInOrder(file, segment.id, records)
     const isEnd = next === segment.applied
     file.run('update segments set applied = ? where id = ?', isEnd ? segment.known : next, segment.id)
     crashPoint('memory.before-derived')
   })
+}
+
+/**
+ * What is said about an item, and where it was shown, may be in another segment than the item. While other segments are behind, as after a
+ * rebuild, such records wait until all items are there: so the same log always gives the same.
+ */
+function applyInOrder(file: MemoryFile, segment: number, records: readonly MemoryRecord[]): void {
+  const isBehind = file.row('select 1 from segments where applied < known and id <> ? limit 1', segment) !== undefined
+  if (!isBehind) return file.apply(records)
+  const isLate = ({ kind }: MemoryRecord) => ['move', 'recall', 'result'].includes(kind)
+  file.apply(records.filter(record => !isLate(record)))
+  for (const record of records.filter(isLate))
+    file.run('insert or ignore into deferred values (?, ?, ?)', record.id, record.time, JSON.stringify(record))
+}
+
+function applyDeferred(file: MemoryFile): void {
+  const rows = file.rows<{ id: string; body: string }>('select id, body from deferred order by time, id limit ?', BATCH)
+  file.apply(rows.map(({ body }) => JSON.parse(body) as MemoryRecord))
+  for (const { id } of rows) file.run('delete from deferred where id = ?', id)
 }
 
 function readNewIds({ file, segments, upgrades }: MemoryFiles, segment: Segment): void {
@@ -102,11 +128,17 @@ function readNewIds({ file, segments, upgrades }: MemoryFiles, segment: Segment)
     const read = line.text === '' ? undefined : readLine(line.text, upgrades)
     if (read && 'newer' in read)
       throw new AppError('memory_newer', { file: segment.name, found: read.newer, known: MEMORY_SCHEMA })
-    if (read && 'record' in read)
-      file.run('insert or ignore into ids values (?, ?, ?, ?)', read.record.id, id, line.at, read.record.kind)
+    if (read && 'record' in read) noteId(file, id, { at: line.at, record: read.record })
     next = line.next
   }
   file.run('update segments set known = ? where id = ?', next, id)
+}
+
+/** Notes where a record is. The second line with the same id does not count. */
+export function noteId(file: MemoryFile, segment: number, { at, record }: { at: number; record: MemoryRecord }): void {
+  const { id, kind, time } = record
+  if (file.row('select 1 from ids where id = ?', id)) return file.noteOdd(segment, at)
+  file.run('insert into ids values (?, ?, ?, ?, ?)', id, segment, at, kind, time)
 }
 
 function segmentRow(file: MemoryFile, { name, key, number }: Omit<Segment, 'size'>): number {

@@ -7,6 +7,7 @@ import { MOST_LINE_BYTES, segmentKey } from './segments.ts'
 export interface Line {
   id: string
   kind: RecordKind
+  time: number
   /** The key of its segments. */
   key: string
   text: string
@@ -36,14 +37,14 @@ export function writeLine(given: MemoryRecord, hidden: readonly string[] = []): 
     return { problem: `${issue?.path.join('.') || 'record'}: ${issue?.message ?? 'not valid'}` }
   }
   const record = parsed.data
-  const { id, kind, actor, authority } = record
+  const { id, kind, time, actor, authority } = record
   if (isHigher(authority, MOST_AUTHORITY[actor]))
     return { problem: `authority: the ${actor} does not have that of ${authority}` }
   if ((actor === 'agent' || actor === 'hook') && !OPEN_KINDS.includes(kind))
     return { problem: `kind: the ${actor} cannot write a ${kind}` }
   const text = JSON.stringify(record)
   if (Buffer.byteLength(text) > MOST_LINE_BYTES) return { problem: `it is longer than ${MOST_LINE_BYTES} bytes` }
-  return { id, kind, key: segmentKey(record), text }
+  return { id, kind, time, key: segmentKey(record), text }
 }
 
 function isHigher(one: Authority, other: Authority): boolean {

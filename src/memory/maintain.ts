@@ -3,7 +3,8 @@ import { crashPoint } from '../base/crash-point.ts'
 import { isObject, parseJson } from '../base/json.ts'
 import type { MemoryItem, MemoryRecord } from '../domain/memory.ts'
 import type { MemoryBroker } from './broker.ts'
-import type { MemoryFiles } from './derive.ts'
+import { type MemoryFiles, noteId } from './derive.ts'
+import { erase } from './forget.ts'
 import { recalibrate } from './learn/importance.ts'
 import { readLine } from './lines.ts'
 
@@ -49,6 +50,7 @@ export function maintain(memory: MemoryBroker, { now, retentionDays, withinMs = 
   if (!memory.isWritable) return { ...result, isDone: true }
   while (memory.drainOutbox()) if (performance.now() >= until) return result
   if (!memory.catchUp({ withinMs: until - performance.now() })) return result
+  if (!erase(memory, { withinMs: until - performance.now() })) return result
   const owner = memory.exclusive(parts => takeLease(parts, now))
   if (owner === undefined) return { ...result, isDone: true }
   while (performance.now() < until) {
@@ -135,12 +137,11 @@ function forgetExpired({ file, segments, upgrades }: MemoryFiles, name: string):
   const row = file.row<{ id: number }>('select id from segments where name = ?', name)
   if (!row) return
   file.run('delete from ids where segment = ?', row.id)
-  file.run('delete from damage where segment = ?', name)
+  file.run('delete from odd where segment = ?', row.id)
   let end = 0
   for (const line of segments.has(name) ? segments.read(name) : []) {
     const read = readLine(line.text, upgrades)
-    if ('record' in read)
-      file.run('insert or ignore into ids values (?, ?, ?, ?)', read.record.id, row.id, line.at, read.record.kind)
+    if ('record' in read) noteId(file, row.id, { at: line.at, record: read.record })
     end = line.next
   }
   if (end === 0) file.run('delete from segments where id = ?', row.id)

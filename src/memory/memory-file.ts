@@ -1,3 +1,4 @@
+import type { KnownWords } from '../base/tokens.ts'
 import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
 import { mayRead } from '../domain/memory.ts'
 import { DerivedFile } from '../store/derived-file.ts'
@@ -8,7 +9,7 @@ import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './ra
 import { type ItemRow, indexItems, matchText, removeWords, TEXT_TABLES } from './text-index.ts'
 
 /** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
-const DERIVED_SCHEMA = 2
+const DERIVED_SCHEMA = 3
 
 /** "pccm": the file is a memory of ours. */
 const APPLICATION_ID = 0x7063636d
@@ -21,16 +22,22 @@ const TABLES = [
   'create index segments_by_key on segments (key, number)',
   'create index segments_to_apply on segments (id) where applied < known',
   /** Where the record of an id is; one that was forgotten has no segment. */
-  'create table ids (id text primary key, segment integer, at integer, kind text) without rowid',
-  `create index ids_by_kind on ids (kind, segment, at) where kind in ('recall', 'result', 'move', 'policy')`,
-  'create table damage (segment text not null, at integer not null, problem text not null, primary key (segment, at)) without rowid',
+  'create table ids (id text primary key, segment integer, at integer, kind text, time integer) without rowid',
+  `create index ids_by_kind on ids (kind, time) where kind in ('recall', 'result', 'move', 'policy')`,
+  /** Lines that are damaged, or have an id that another line has: where to look for what else is to be forgotten. */
+  'create table odd (segment integer not null, at integer not null, primary key (segment, at)) without rowid',
+  /** Records that an item rests on, besides the newest, which it names itself. */
+  'create table older (item text not null, id text not null, primary key (item, id)) without rowid',
+  /** What is applied when all segments have caught up. */
+  'create table deferred (id text primary key, time integer not null, body text not null) without rowid',
   /** To which tasks an item was shown, and whether they succeeded. */
   'create table shown (item text not null, task text not null, succeeded integer not null default 0, primary key (item, task)) without rowid',
   'create index shown_by_task on shown (task)',
   'create table policy (name text primary key, value real not null) without rowid',
   `create table items (rowid integer primary key, id text not null unique, kind text not null, type text not null, scope text not null,
-     "of" text not null, session text, updated_at integer not null, ended_at integer, body text not null)`,
+     "of" text not null, session text, updated_at integer not null, ended_at integer, files integer not null, body text not null)`,
   'create index items_by_kind on items (kind, type, updated_at)',
+  'create index items_with_files on items ("of") where files > 0',
   'create index items_by_scope on items (scope, "of")',
   "create index episodes_by_session on items (session) where kind = 'episode'",
   ...TEXT_TABLES,
@@ -56,8 +63,10 @@ const MOST_RANKED = 200
 
 /** What follows from the log, in a file that can be thrown away. */
 export class MemoryFile extends DerivedFile {
+  readonly #words: KnownWords = new Map()
+
   constructor(path: string, options: { isFixed?: boolean } = {}) {
-    super(path, { schema: DERIVED_SCHEMA, application: APPLICATION_ID, tables: TABLES }, options)
+    super(path, { schema: DERIVED_SCHEMA, application: APPLICATION_ID, tables: TABLES, erases: true }, options)
   }
 
   /** Items that a reader may see. */
@@ -109,7 +118,7 @@ export class MemoryFile extends DerivedFile {
 
   /** Applies records in their order. Runs inside of a transaction; items are written once for each batch. */
   apply(records: readonly MemoryRecord[]): void {
-    const changed = new Map<string, MemoryItem | undefined>()
+    const changed = new Map<string, ChangedItem>()
     let policy = this.policy()
     for (const record of records) {
       if (record.kind === 'policy' && record.scope === 'global' && record.role === null) {
@@ -122,15 +131,39 @@ export class MemoryFile extends DerivedFile {
       }
       this.#noteUse(record)
       for (const id of itemIdsOf(record)) {
-        const before = changed.has(id) ? changed.get(id) : this.item(id)
-        const after = applyRecord(before, record, policy, id)
-        if (after !== before) changed.set(id, after)
+        const change = changed.get(id) ?? this.#read(id)
+        const after = applyRecord(change.item, record, policy, id)
+        if (after !== change.item) changed.set(id, changeItem(change, after))
       }
     }
-    indexItems(
-      this,
-      [...changed.values()].flatMap(item => (item ? this.#putRow(item) : [])),
+    this.#put([...changed.values()])
+  }
+
+  /** Makes an item again from the records that are left of it. Inside of a transaction. */
+  deriveAgain(id: string, records: readonly MemoryRecord[]): void {
+    const change = this.#read(id)
+    const { before } = change
+    if (!before) return
+    this.run('delete from older where item = ?', id)
+    const policy = this.policy()
+    const { moves = [], others = [] } = Object.groupBy(records, ({ kind }) => (kind === 'move' ? 'moves' : 'others'))
+    const made = [...others, ...moves.toSorted((a, b) => a.time - b.time)].reduce<ChangedItem>(
+      (made, record) => changeItem(made, applyRecord(made.item, record, policy, id)),
+      { ...change, item: undefined },
     )
+    if (!made.item) return this.removeItem(id)
+    const { uses, last_used_at } = before
+    this.#put([{ ...made, item: { ...made.item, uses, last_used_at } }])
+  }
+
+  /** The ids of all records that an item rests on. */
+  recordsOf(id: string): string[] {
+    const older = this.rows<{ id: string }>('select id from older where item = ?', id)
+    return [...(this.item(id)?.records ?? []), ...older.map(row => row.id)]
+  }
+
+  noteOdd(segment: number, at: number): void {
+    this.run('insert or ignore into odd values (?, ?)', segment, at)
   }
 
   /** What became of the tasks to which an item was shown. */
@@ -152,31 +185,66 @@ export class MemoryFile extends DerivedFile {
   }
 
   putItem(item: MemoryItem): void {
-    indexItems(this, this.#putRow(item))
+    this.#put([{ ...this.#read(item.id), item }])
+  }
+
+  #read(id: string): ChangedItem {
+    const row = this.row<{ rowid: number; body: string }>('select rowid, body from items where id = ?', id)
+    const before = row && (JSON.parse(row.body) as MemoryItem)
+    return { rowid: row?.rowid, before, item: before, older: [] }
+  }
+
+  #put(changes: readonly ChangedItem[]): void {
+    indexItems(
+      this,
+      changes.flatMap(change => (change.item ? this.#putRow(change, change.item) : [])),
+      this.#words,
+    )
   }
 
   /** Returns what is to be indexed: nothing if neither its words nor its scope have changed. */
-  #putRow(item: MemoryItem): ItemRow[] {
+  #putRow({ rowid, before, older }: ChangedItem, item: MemoryItem): ItemRow[] {
     const { id, kind, type, scope, of, session, updated_at, ended_at } = item
-    const before = this.row<{ rowid: number; body: string }>('select rowid, body from items where id = ?', id)
-    const inserted = this.run(
-      `insert into items (rowid, id, kind, type, scope, "of", session, updated_at, ended_at, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       on conflict (id) do update set kind = excluded.kind, type = excluded.type, scope = excluded.scope, "of" = excluded."of",
-         session = excluded.session, updated_at = excluded.updated_at, ended_at = excluded.ended_at, body = excluded.body`,
-      ...[before?.rowid ?? null, id, kind, type, scope, of, session, updated_at, ended_at, JSON.stringify(item)],
+    for (const record of older) this.run('insert or ignore into older values (?, ?)', id, record)
+    const values = [kind, type, scope, of, session, updated_at, ended_at, item.about.length, JSON.stringify(item)]
+    if (rowid === undefined || !before) {
+      const inserted = this.run(
+        'insert into items (id, kind, type, scope, "of", session, updated_at, ended_at, files, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        ...[id, ...values],
+      )
+      return [{ rowid: inserted, item, isNew: true }]
+    }
+    this.run(
+      'update items set kind = ?, type = ?, scope = ?, "of" = ?, session = ?, updated_at = ?, ended_at = ?, files = ?, body = ? where rowid = ?',
+      ...[...values, rowid],
     )
-    if (!before) return [{ rowid: inserted, item, isNew: true }]
-    const old = JSON.parse(before.body) as MemoryItem
-    const isSame = old.text === item.text && old.scope === scope && old.of === of && old.session === session
-    return isSame ? [] : [{ rowid: before.rowid, item, isNew: false }]
+    const isSame = before.text === item.text && before.scope === scope && before.of === of && before.session === session
+    return isSame ? [] : [{ rowid, item, isNew: false }]
   }
 
   removeItem(id: string): void {
     const row = this.row<{ rowid: number; body: string }>('select rowid, body from items where id = ?', id)
     if (!row) return
     this.run('delete from items where rowid = ?', row.rowid)
+    this.run('delete from older where item = ?', id)
+    this.run('delete from shown where item = ?', id)
     removeWords(this, row.rowid, JSON.parse(row.body) as MemoryItem)
   }
+}
+
+/** An item before and after a batch of records, and the row that it has. */
+interface ChangedItem {
+  rowid: number | undefined
+  before: MemoryItem | undefined
+  item: MemoryItem | undefined
+  /** Records that it no longer names, because there are too many. */
+  older: readonly string[]
+}
+
+function changeItem(change: ChangedItem, item: MemoryItem | undefined): ChangedItem {
+  const last = change.item?.records.at(-1)
+  const isOlder = last !== undefined && item !== undefined && !item.records.includes(last)
+  return { ...change, item, older: isOlder ? [...change.older, last] : change.older }
 }
 
 /** What a reader cannot see is left out before the best are chosen; roles and times are checked afterwards. */

@@ -1,4 +1,4 @@
-import { queryTokens } from '../base/tokens.ts'
+import { type KnownWords, queryTokens } from '../base/tokens.ts'
 import type { MemoryItem } from '../domain/memory.ts'
 import { meanAt } from './learn/belief.ts'
 import { knob, type PolicyValues } from './learn/policy.ts'
@@ -58,6 +58,7 @@ export function rankItems(
   const date = readDate(query)
   const isAboutNow = /\b(last|latest|lately|recent(ly)?|current(ly)?|now|today|newest|still)\b/i.test(query)
   const worth = knob(policy, 'recall.worth')
+  const known: KnownWords = new Map()
   return found
     .map(each => {
       const { item } = each
@@ -69,7 +70,7 @@ export function rankItems(
         weights.session * (sessions.get(item.session ?? '') ?? 0) +
         (date?.(item.created_at) ? weights.date : 0) +
         weights.recency * (isAboutNow ? 4 : 1) * 2 ** (-age / 30)
-      const told = 1 - weights.content * (1 - contentOf(item))
+      const told = 1 - weights.content * (1 - contentOf(item, known))
       return { item, score: score * told * (1 + worth * (worthOf(item, now, policy) - 0.5)) }
     })
     .toSorted((a, b) => b.score - a.score || b.item.updated_at - a.item.updated_at || (a.item.id < b.item.id ? -1 : 1))
@@ -82,9 +83,9 @@ export function worthOf(item: MemoryItem, now: number, policy: PolicyValues): nu
 }
 
 /** From 0 to 1: how much an episode tells. "Really? How was that?" is beside many an answer and is none. */
-function contentOf({ kind, text }: MemoryItem): number {
+function contentOf({ kind, text }: MemoryItem, known: KnownWords): number {
   if (kind !== 'episode') return 1
-  const words = queryTokens(text.slice(0, LONGEST_TURN)).length
+  const words = queryTokens(text.slice(0, LONGEST_TURN), known).length
   return (words / (words + 2)) * (/\?\s*$/.test(text) ? 0.7 : 1)
 }
 

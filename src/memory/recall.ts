@@ -1,4 +1,4 @@
-import { queryTokens, tokensOfNames } from '../base/tokens.ts'
+import { type KnownWords, queryTokens, tokensOfNames } from '../base/tokens.ts'
 import type { ItemKind, MemoryItem, MemoryScope, RecalledItem } from '../domain/memory.ts'
 import { overlap, summarise } from './learn/importance.ts'
 import { knob, type PolicyValues } from './learn/policy.ts'
@@ -40,9 +40,10 @@ export function recall(
   context: RecallContext,
 ): RecalledItem[] {
   const { text, now, policy } = context
-  const query = new Set(queryTokens(text))
+  const words: KnownWords = new Map()
+  const query = new Set(queryTokens(text, words))
   const fitting = found.filter(
-    ({ item }) => mayShow(item, context) && fitOf(query, item) >= knob(policy, 'recall.threshold'),
+    ({ item }) => mayShow(item, context) && fitOf(query, item, words) >= knob(policy, 'recall.threshold'),
   )
   const ids = new Set(fitting.map(({ item }) => item.id))
   const always = standing
@@ -50,7 +51,7 @@ export function recall(
     .map(item => ({ item, worth: worthOf(item, now, policy) }))
     .filter(({ worth }) => worth >= LEAST_STANDING)
     .map(({ item, worth }) => ({ item, score: STANDING_SCORE * worth }))
-  return fill(diversify([...fitting, ...always]), now)
+  return fill(diversify([...fitting, ...always], words), now)
 }
 
 /** How well something that shares no word with the task must have done to be shown all the same. */
@@ -87,8 +88,8 @@ function isSaidIn(text: string, subject: string): boolean {
 }
 
 /** How well an item fits a question: the larger of the shares of their words that the other has, as far as there are several. */
-function fitOf(query: ReadonlySet<string>, { text, subject, trigger }: MemoryItem): number {
-  const words = new Set(queryTokens(`${text} ${subject ?? ''} ${trigger?.text ?? ''}`))
+function fitOf(query: ReadonlySet<string>, { text, subject, trigger }: MemoryItem, known: KnownWords): number {
+  const words = new Set(queryTokens(`${text} ${subject ?? ''} ${trigger?.text ?? ''}`, known))
   const common = query.intersection(words).size
   if (common === 0 || query.size === 0) return 0
   // One common word says little where both have many.
@@ -97,10 +98,10 @@ function fitOf(query: ReadonlySet<string>, { text, subject, trigger }: MemoryIte
 }
 
 /** Orders by score less what was said already (maximal marginal relevance); the same said twice is dropped. */
-function diversify(ranked: readonly RankedItem[]): RankedItem[] {
+function diversify(ranked: readonly RankedItem[], known: KnownWords): RankedItem[] {
   const left = ranked
     .slice(0, MOST_COMPARED)
-    .map(each => ({ ...each, words: new Set(tokensOfNames(each.item.text)), said: 0 }))
+    .map(each => ({ ...each, words: new Set(tokensOfNames(each.item.text, known)), said: 0 }))
   const chosen: RankedItem[] = []
   while (left.length > 0 && chosen.length < MOST_CHOSEN) {
     const value = (each: { score: number; said: number }) => each.score * (1 - DIVERSITY * each.said)

@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  fsyncSync,
   ftruncateSync,
   mkdirSync,
   openSync,
@@ -26,6 +27,8 @@ const CHUNK_BYTES = 1_048_576
 /** Most lines are shorter. */
 const LINE_CHUNK_BYTES = 4_096
 const TOO_LONG = '…'
+/** What a forgotten line consists of: no record begins with a space. */
+const BLANK = 32
 
 /** A segment: its name is `<key>.<number>.jsonl`, and the key says whose records it holds. */
 export interface Segment {
@@ -101,7 +104,7 @@ export class Segments {
     }
   }
 
-  /** The whole lines from an offset on. Of one that is too long, a text is given that nobody can parse. */
+  /** The whole lines from an offset on; a line that was forgotten is empty. Of one that is too long, a text is given that nobody can parse. */
   *read(name: string, from = 0, chunkBytes = CHUNK_BYTES): Generator<LogLine> {
     const file = openSync(join(this.#dir, name), constants.O_RDONLY | constants.O_NOFOLLOW)
     try {
@@ -114,7 +117,8 @@ export class Segments {
         const bytes = rest.length === 0 ? chunk.subarray(0, count) : Buffer.concat([rest, chunk.subarray(0, count)])
         let begin = 0
         for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, begin)) {
-          const text = end - begin > MOST_LINE_BYTES ? TOO_LONG : bytes.toString('utf8', begin, end)
+          const isBlank = end === begin || bytes[begin] === BLANK
+          const text = isBlank ? '' : end - begin > MOST_LINE_BYTES ? TOO_LONG : bytes.toString('utf8', begin, end)
           yield { text, at: at + begin, next: at + end + 1 }
           begin = end + 1
         }
@@ -146,9 +150,40 @@ export class Segments {
     return undefined
   }
 
+  /**
+   * Writes spaces over the line of a record: the other lines stay where they are. Its id goes last, so that a process that is killed in the middle
+   * leaves a line that is known by its id. True if there is no such line at that place any longer.
+   */
+  blank(name: string, at: number, id: string): boolean {
+    const head = Buffer.from(`{"id":"${id}"`)
+    const file = openIfAny(join(this.#dir, name))
+    if (file === undefined) return true
+    try {
+      const found = Buffer.alloc(MOST_LINE_BYTES + 1)
+      const bytes = found.subarray(0, readSync(file, found, 0, found.length, at))
+      if (bytes[0] === BLANK) return true
+      if (!bytes.subarray(0, head.length).equals(head)) return false
+      const end = bytes.includes(10) ? bytes.indexOf(10) : bytes.length
+      writeSync(file, Buffer.alloc(end - head.length, BLANK), 0, end - head.length, at + head.length)
+      writeSync(file, Buffer.alloc(head.length, BLANK), 0, head.length, at)
+      fsyncSync(file)
+      return true
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  /** Where the line begins that a killed writer left without its end; undefined if the last line is whole. */
+  tornAt({ name, size }: Segment): number | undefined {
+    const from = Math.max(0, size - MOST_LINE_BYTES - 1)
+    let end = from
+    for (const { next } of this.read(name, from)) end = next
+    return end < size ? end : undefined
+  }
+
   /** Writes a segment anew with some of its lines only; one without any is removed. A reader sees the old or the new one. */
   rewrite(name: string, keep: (line: string) => boolean): { kept: number; removed: number } {
-    const lines = [...this.read(name)].map(({ text }) => text)
+    const lines = [...this.read(name)].flatMap(({ text }) => text || [])
     const kept = lines.filter(keep)
     if (kept.length === 0) rmSync(join(this.#dir, name), { force: true })
     else if (kept.length < lines.length) replaceEntry(join(this.#dir, name), `${kept.join('\n')}\n`)
@@ -184,6 +219,15 @@ function writeWhole(file: number, bytes: Buffer, size: number): void {
   } catch (thrown) {
     ftruncateSync(file, size)
     throw new AppError('memory_unwritable', { folder: 'the log', problem: messageOf(thrown) }, thrown)
+  }
+}
+
+function openIfAny(path: string): number | undefined {
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_NOFOLLOW)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 

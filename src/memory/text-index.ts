@@ -1,5 +1,5 @@
 import { checksum } from '../base/ids.ts'
-import { eachToken, queryTokens } from '../base/tokens.ts'
+import { eachToken, type KnownWords, queryTokens } from '../base/tokens.ts'
 import type { MemoryItem, MemoryReader } from '../domain/memory.ts'
 import type { DerivedFile } from '../store/derived-file.ts'
 
@@ -10,6 +10,8 @@ import type { DerivedFile } from '../store/derived-file.ts'
  */
 export const TEXT_TABLES = [
   `create virtual table texts using fts5(words, around, keys, content = '', contentless_delete = 1, tokenize = "ascii")`,
+  // Words are written to the index when so many bytes of them have come together: the fewer times, the less is merged later.
+  `insert into texts (texts, rank) values ('hashsize', 8000000)`,
 ]
 
 /** An item and the row that it has. */
@@ -23,8 +25,8 @@ export interface ItemRow {
 const BEFORE = 2
 const AFTER = 1
 
-/** Indexes items whose text, scope or existence has changed. Inside of a transaction. */
-export function indexItems(file: DerivedFile, rows: readonly ItemRow[]): void {
+/** Indexes items whose text, scope or existence has changed. Inside of a transaction. `known` saves time over many calls. */
+export function indexItems(file: DerivedFile, rows: readonly ItemRow[], known: KnownWords): void {
   // New rows come at the end of their session, in order: what is beside them is at hand.
   const added = Map.groupBy(
     rows.filter(({ item, isNew }) => isNew && conversationOf(item)),
@@ -34,7 +36,9 @@ export function indexItems(file: DerivedFile, rows: readonly ItemRow[]): void {
   for (const turns of added.values()) {
     const [first] = turns
     const earlier = first ? turnsBeside(file, first.rowid, conversationOf(first.item), 'before') : []
-    const texts = [...earlier.toReversed().map(({ text }) => text), ...turns.map(({ item }) => item.text)].map(tokensIn)
+    const texts = [...earlier.toReversed().map(({ text }) => text), ...turns.map(({ item }) => item.text)].map(text =>
+      tokensIn(text, known),
+    )
     for (const [n, { rowid, item }] of turns.entries()) {
       const at = n + earlier.length
       const around = [...texts.slice(Math.max(0, at - BEFORE), at), ...texts.slice(at + 1, at + 1 + AFTER)]
@@ -47,7 +51,7 @@ export function indexItems(file: DerivedFile, rows: readonly ItemRow[]): void {
     again.add(rowid)
     if (!isNew) for (const other of neighbours(file, rowid, item)) again.add(other.rowid)
   }
-  for (const rowid of again) reindex(file, rowid)
+  for (const rowid of again) reindex(file, rowid, known)
 }
 
 /**
@@ -64,7 +68,21 @@ export function removeWords(file: DerivedFile, rowid: number, item: MemoryItem):
   for (const other of neighbours(file, rowid, item)) reindex(file, other.rowid)
 }
 
-function reindex(file: DerivedFile, rowid: number): void {
+/** Index pages that one call of `eraseRemoved` writes: some milliseconds. */
+const ERASED_PAGES = 100
+
+/**
+ * Writes a part of the index anew without the rows that were removed, whose words it holds until then. True at the end. `isFirst`: rows were
+ * removed since it began. Inside of a transaction.
+ */
+export function eraseRemoved(file: DerivedFile, { isFirst }: { isFirst: boolean }): boolean {
+  const changes = () => file.row<{ count: number }>('select total_changes() as count')?.count ?? 0
+  const before = changes()
+  file.run(`insert into texts (texts, rank) values ('merge', ?)`, isFirst ? -ERASED_PAGES : ERASED_PAGES)
+  return changes() - before < 2
+}
+
+function reindex(file: DerivedFile, rowid: number, known: KnownWords = new Map()): void {
   const row = file.row<{ body: string }>('select body from items where rowid = ?', rowid)
   if (!row) return
   const item = JSON.parse(row.body) as MemoryItem
@@ -74,7 +92,8 @@ function reindex(file: DerivedFile, rowid: number): void {
     ...turnsBeside(file, rowid, conversation, 'before').toReversed(),
     ...turnsBeside(file, rowid, conversation, 'after').slice(0, AFTER),
   ]
-  insertWords(file, { rowid, item, words: tokensIn(item.text), around: around.map(({ text }) => tokensIn(text)) })
+  const texts = [item, ...around].map(({ text }) => tokensIn(text, known))
+  insertWords(file, { rowid, item, words: texts[0] ?? '', around: texts.slice(1) })
 }
 
 interface IndexedWords extends Pick<ItemRow, 'rowid' | 'item'> {
@@ -134,7 +153,7 @@ export interface TextQuery {
 /** More words than a question has. */
 const MOST_TOKENS = 40
 /** Words that occur in more rows than this, all together, are left out: they say the least and take the longest. */
-const MOST_ROWS = 3_000
+const MOST_ROWS = 2_500
 
 /** The rows that have words of a text, with their BM25, the best first. `sql` is a query for rowid and score, with its values. */
 export function matchText(
@@ -183,8 +202,8 @@ function kindKey(kind: MemoryItem['kind']): string {
   return `kind${kind.replaceAll('_', '')}`
 }
 
-function tokensIn(text: string): string {
+function tokensIn(text: string, known: KnownWords): string {
   const tokens: string[] = []
-  eachToken(text, token => tokens.push(token))
+  eachToken(text, token => tokens.push(token), { known })
   return tokens.join(' ')
 }

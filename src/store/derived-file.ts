@@ -18,6 +18,8 @@ export interface DerivedTables {
   /** Four letters in the header of the file, by which it is known as ours. */
   application: number
   tables: readonly string[]
+  /** What is deleted is overwritten, and no free page holds it. */
+  erases?: true
 }
 
 /**
@@ -140,6 +142,7 @@ function openOne(path: string, known: DerivedTables): DatabaseSync {
       'synchronous = normal',
       'cache_size = -8000',
       'temp_store = memory',
+      `secure_delete = ${known.erases ? 'on' : 'off'}`,
     ])
       database.exec(`pragma ${pragma}`)
     database.exec('begin immediate')

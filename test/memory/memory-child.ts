@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { newRecord, recordId } from '../../src/domain/memory.ts'
 import { MemoryBroker } from '../../src/memory/broker.ts'
-import { forget } from '../../src/memory/forget.ts'
+import { erase, findRecords, forget } from '../../src/memory/forget.ts'
 import { maintain } from '../../src/memory/maintain.ts'
 import { fact, PERSON } from './records.ts'
 
@@ -26,7 +26,18 @@ try {
     memory.catchUp()
   }
   if (job === 'find') say(String(memory.find({ reader: PERSON, text: name }).length))
-  if (job === 'forget') say(String(forget(memory, record => 'text' in record && record.text.includes(name)).length))
+  if (job === 'forget') {
+    while (memory.drainOutbox());
+    say(
+      String(
+        forget(
+          memory,
+          findRecords(memory, record => 'text' in record && record.text.includes(name)),
+        ).length,
+      ),
+    )
+    while (!erase(memory, { withinMs: 0 }));
+  }
   if (job === 'expire') {
     const time = Date.now()
     memory.write([newRecord({ ...fact('now'), time })])

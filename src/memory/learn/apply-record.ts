@@ -190,7 +190,8 @@ function applyFact(
   if (!replaces(record, item)) {
     const claim = { ...newItem(record, id), updated_at: record.time }
     const past = close(claim, Math.max(claim.valid_from, Math.min(item.valid_from, record.time)), record.time)
-    return { ...item, conflicts, past: addPast(item.past, past) }
+    const records = [record.id, ...item.records].slice(0, MOST_RECORDS)
+    return { ...item, conflicts, records, past: addPast(item.past, past) }
   }
   const from = record.valid_from ?? record.time
   const past = item.ended_at === null ? addPast(item.past, close(item, from, record.time)) : item.past

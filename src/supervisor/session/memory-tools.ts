@@ -2,15 +2,15 @@ import type { ToolReply } from '../../domain/agent-tools.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { type MemoryReader, type MemoryRecord, newRecord } from '../../domain/memory.ts'
 import type { MemoryBroker } from '../../memory/broker.ts'
-import { forget } from '../../memory/forget.ts'
-import { itemIdsOf } from '../../memory/learn/apply-record.ts'
+import { erase, forget, recordsBehind } from '../../memory/forget.ts'
 import type { SessionContext } from './context.ts'
 import { mayCall } from './task-tools.ts'
 
 /** The most that one session may tell. */
 const MOST_TOLD = 50
-/** Each reads the whole log. */
 const MOST_FORGOTTEN = 20
+/** What is not erased by then is erased by the upkeep: other sessions wait in the same process. */
+const ERASE_MS = 20
 const DAY_MS = 86_400_000
 
 /** `recall` */
@@ -43,8 +43,13 @@ export async function rememberFor(told: Told, call: SessionContext): Promise<Too
 /** `forget`: an agent takes back what it told in this session, and nothing else. */
 export async function forgetFor(id: string, call: SessionContext): Promise<ToolReply> {
   if (!mayCall('forget', MOST_FORGOTTEN, call)) return refused(`${MOST_FORGOTTEN} times are the most`)
-  return use(call, broker => {
-    const gone = forget(broker, record => isOwn(record, call) && (record.id === id || itemIdsOf(record).includes(id)))
+  return use(call, (broker, reader) => {
+    const own = recordsBehind(broker, id, reader).filter(record => isOwn(record, call))
+    const gone = forget(
+      broker,
+      own.map(record => record.id),
+    )
+    erase(broker, { withinMs: ERASE_MS })
     return gone.length > 0
       ? { ok: true, text: `Forgotten: ${gone.join(', ')}.` }
       : refused('there is nothing with that id that you told in this session; only a person forgets the rest')

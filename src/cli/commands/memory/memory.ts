@@ -233,6 +233,8 @@ interface RememberOptions {
   project?: string
 }
 
+const MOST_ERASE_MS = 30_000
+
 /** `pcc memory forget` */
 async function forgetAll(
   context: CommandContext,
@@ -245,22 +247,19 @@ async function forgetAll(
       problem: 'Say what to forget: ids, or --containing and a text',
       command: 'memory forget',
     })
-  const [{ forget }, { itemIdsOf }] = await Promise.all([
-    import('../../../memory/forget.ts'),
-    import('../../../memory/learn/apply-record.ts'),
-  ])
+  const { erase, findRecords, forget, recordsBehind } = await import('../../../memory/forget.ts')
   using broker = openMemory(context.paths)
+  while (broker.drainOutbox()); // a hook may have written of it without the daemon
   broker.catchUp()
   for (const id of ids) if (!isThere(broker, id)) throw new AppError('memory_unknown', { id: neutral(id) })
-  const wanted = new Set(ids)
-  const isMeant = (record: MemoryRecord) =>
-    wanted.has(record.id) ||
-    (record.kind !== 'recall' && itemIdsOf(record).some(id => wanted.has(id))) ||
-    (containing !== undefined && JSON.stringify(record).includes(JSON.stringify(containing).slice(1, -1)))
   const what = ids.length > 0 ? ids.join(', ') : `all that contains "${containing}"`
   await confirm({ action: 'Forgetting', question: `Forget ${neutral(what)} for good?`, yes: yes === true })
-  const forgotten = forget(broker, isMeant)
-  broker.catchUp()
+  const part = JSON.stringify(containing ?? '').slice(1, -1)
+  const containingIt = part === '' ? [] : findRecords(broker, record => JSON.stringify(record).includes(part))
+  const named = ids.flatMap(id => recordsBehind(broker, id, person()))
+  const forgotten = forget(broker, [...containingIt, ...named.map(({ id }) => id)])
+  if (!erase(broker, { withinMs: MOST_ERASE_MS }))
+    context.note('Another process reads the index just now; its upkeep erases the last of it.')
   context.out(
     context.json
       ? JSON.stringify({ forgotten })
