@@ -79,8 +79,12 @@ export function openRegularFile(path: string, { follow = false } = {}): number |
 }
 
 /** `readRegularFile` at once; undefined where it throws. */
-export function readRegularFileNow(path: string, maxBytes = SMALL_FILE_BYTES): Buffer | undefined {
-  const file = openRegularFile(path, { follow: true })
+export function readRegularFileNow(
+  path: string,
+  maxBytes = SMALL_FILE_BYTES,
+  { follow = true } = {},
+): Buffer | undefined {
+  const file = openRegularFile(path, { follow })
   if (file === undefined) return undefined
   try {
     return fstatSync(file).size <= maxBytes ? readFileSync(file) : undefined

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { FACT_CATEGORIES } from './memory.ts'
 import { cleanLine, cleanText } from './task-requests.ts'
 
 const line = (most: number) =>
@@ -120,6 +121,14 @@ export const AGENT_TOOLS = {
         .optional()
         .describe('What holds, or what does not work; a fact when left out.'),
       instead: text(4_000).optional().describe('What works instead of it.'),
+      category: z.enum(FACT_CATEGORIES).optional().describe('Of a fact; a convention when left out.'),
+      files: z
+        .array(line(500))
+        .max(20)
+        .optional()
+        .describe(
+          'Files that a fact speaks of, besides those that its text names: it counts until one of them changes.',
+        ),
       for: z
         .enum(['project', 'session', 'me'])
         .optional()

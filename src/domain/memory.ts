@@ -53,7 +53,7 @@ const Trigger = z.object({ kind: z.enum(['request', 'question', 'failure', 'glob
 export type Trigger = z.infer<typeof Trigger>
 
 /** A file that a fact speaks of, with the git blob that it was true for. */
-const AboutFile = z.object({ path: z.string(), blob: z.string() })
+const AboutFile = z.object({ path: z.string().max(1_000), blob: z.string().max(64) })
 
 export const MemoryRecord = z.discriminatedUnion('kind', [
   /** Something that happened, and how it ended. */
@@ -102,11 +102,11 @@ export const MemoryRecord = z.discriminatedUnion('kind', [
     tool_calls: z.number(),
     cost_usd: z.number(),
   }),
-  /** An item goes up or down: to another scope, or out of use. */
+  /** An item goes up or down: to another scope, or out of use; a fact, because its files have changed, or are again what they were. */
   Base.extend({
     kind: z.literal('move'),
     item: z.string(),
-    to: z.enum([...MEMORY_SCOPES, 'retired']),
+    to: z.enum([...MEMORY_SCOPES, 'retired', 'stale', 'valid']),
     reason: Text,
   }),
   /** A changed threshold or weight. */
@@ -182,8 +182,8 @@ export interface MemoryItem {
   updated_at: number
   /** When it stopped being true; null while it is. */
   ended_at: number | null
-  /** What ended it: the id of a newer item, `moved`, `stale`, `retired`. */
-  ended_by: string | null
+  /** What ended it: `stale`, because a file that it speaks of has changed, or `retired`. */
+  ended_by: 'stale' | 'retired' | null
   uses: number
   last_used_at: number | null
   /** The records that it comes from, newest first, and what those rest on. */

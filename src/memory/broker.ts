@@ -130,6 +130,12 @@ export class MemoryBroker implements Disposable {
     return found.toReversed().filter((record): record is RecordOf<Kind> => mayRead(record, reader))
   }
 
+  /** The facts of projects that speak of files, also those whose files have changed; the newest first. */
+  factsWithFiles(projects: readonly string[]): MemoryItem[] {
+    this.catchUp({ withinMs: DERIVE_MS })
+    return this.#current().factsWithFiles(projects)
+  }
+
   /** Thresholds and weights as policy records for everybody have set them. */
   policy(): PolicyValues {
     this.catchUp({ withinMs: DERIVE_MS })

@@ -67,9 +67,7 @@ export function appendLines(
 }
 
 /** The next segment with lines that nothing was derived from. */
-export function nextToApply(
-  file: MemoryFile,
-): { id: number; name: string; applied: number; known: number } | undefined {
+function nextToApply(file: MemoryFile): { id: number; name: string; applied: number; known: number } | undefined {
   return file.row('select id, name, applied, known from segments where applied < known order by id limit 1')
 }
 
@@ -82,7 +80,10 @@ export function hasMore(file: MemoryFile): boolean {
 export function applyNext({ file, segments, upgrades }: MemoryFiles, { isLarge = false } = {}): void {
   file.transaction(() => {
     const segment = nextToApply(file)
-    if (!segment) return applyDeferred(file)
+    if (!segment) {
+      applyDeferred(file)
+      return
+    }
     const records: MemoryRecord[] = []
     let next = segment.applied
     for (const line of segments.read(segment.name, segment.applied)) {
@@ -106,8 +107,7 @@ export function applyNext({ file, segments, upgrades }: MemoryFiles, { isLarge =
  */
 function applyInOrder(file: MemoryFile, segment: number, records: readonly MemoryRecord[]): void {
   const isBehind = file.row('select 1 from segments where applied < known and id <> ? limit 1', segment) !== undefined
-  if (!isBehind) return file.apply(records)
-  const isLate = ({ kind }: MemoryRecord) => ['move', 'recall', 'result'].includes(kind)
+  const isLate = ({ kind }: MemoryRecord) => isBehind && ['move', 'recall', 'result'].includes(kind)
   file.apply(records.filter(record => !isLate(record)))
   for (const record of records.filter(isLate))
     file.run('insert or ignore into deferred values (?, ?, ?)', record.id, record.time, JSON.stringify(record))
@@ -137,8 +137,8 @@ function readNewIds({ file, segments, upgrades }: MemoryFiles, segment: Segment)
 /** Notes where a record is. The second line with the same id does not count. */
 export function noteId(file: MemoryFile, segment: number, { at, record }: { at: number; record: MemoryRecord }): void {
   const { id, kind, time } = record
-  if (file.row('select 1 from ids where id = ?', id)) return file.noteOdd(segment, at)
-  file.run('insert into ids values (?, ?, ?, ?, ?)', id, segment, at, kind, time)
+  if (file.row('select 1 from ids where id = ?', id)) file.noteOdd(segment, at)
+  else file.run('insert into ids values (?, ?, ?, ?, ?)', id, segment, at, kind, time)
 }
 
 function segmentRow(file: MemoryFile, { name, key, number }: Omit<Segment, 'size'>): number {

@@ -58,6 +58,8 @@ export interface ItemQuery {
 }
 
 const MOST_FOUND = 200
+/** So many facts of a project are compared with its files at once; recall looks at each one that it shows. */
+const MOST_FACTS = 1_000
 /** So many of the best by their words are ranked by all that counts. */
 const MOST_RANKED = 200
 
@@ -107,6 +109,30 @@ export class MemoryFile extends DerivedFile {
     return row && (JSON.parse(row.body) as MemoryItem)
   }
 
+  /** Everything but episodes. */
+  *lessons(): Generator<MemoryItem> {
+    for (let after = 0; ; ) {
+      const rows = this.rows<{ rowid: number; body: string }>(
+        `select rowid, body from items where kind <> 'episode' and rowid > ? order by rowid limit 500`,
+        after,
+      )
+      for (const { body } of rows) yield JSON.parse(body) as MemoryItem
+      after = rows.at(-1)?.rowid ?? 0
+      if (after === 0) return
+    }
+  }
+
+  /** The facts of projects that speak of files, also those whose files have changed; the newest first. */
+  factsWithFiles(projects: readonly string[]): MemoryItem[] {
+    const rows = this.rows<{ body: string }>(
+      `select body from items where files > 0 and scope = 'project' and "of" in (${projects.map(() => '?').join(', ')})
+       order by updated_at desc limit ${MOST_FACTS}`,
+      ...projects,
+    )
+    const items = rows.map(({ body }) => JSON.parse(body) as MemoryItem)
+    return items.filter(({ ended_at, ended_by }) => ended_at === null || ended_by === 'stale')
+  }
+
   policy(): PolicyValues {
     return Object.fromEntries(
       this.rows<{ name: string; value: number }>('select name, value from policy').map(({ name, value }) => [
@@ -151,9 +177,9 @@ export class MemoryFile extends DerivedFile {
       (made, record) => changeItem(made, applyRecord(made.item, record, policy, id)),
       { ...change, item: undefined },
     )
-    if (!made.item) return this.removeItem(id)
     const { uses, last_used_at } = before
-    this.#put([{ ...made, item: { ...made.item, uses, last_used_at } }])
+    if (made.item) this.#put([{ ...made, item: { ...made.item, uses, last_used_at } }])
+    else this.removeItem(id)
   }
 
   /** The ids of all records that an item rests on. */

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { EventBody } from '../domain/event.ts'
+import type { EventBody, EventKind } from '../domain/event.ts'
 import { parseAnswer } from './answers.ts'
 import { SqliteConnection } from './sqlite-connection.ts'
 import { inspectFile, SCHEMA } from './sqlite-file.ts'
@@ -44,6 +44,27 @@ function findAnswer(connection: SqliteConnection, [project, fingerprint]: Parame
   const rows = connection.rows('select * from answers where project = ? and fingerprint = ?', [project, fingerprint])
   const [row] = rows as AnswersTable[]
   return row && parseAnswer(row)
+}
+
+/** How many sessions have ended, and of how many no event of these kinds came after a place. Undefined without a file. */
+export async function countSessionsUpTo(
+  file: string,
+  place: number,
+  kinds: readonly EventKind[],
+): Promise<{ sessions: number; recorded: number } | undefined> {
+  if (!existsSync(file)) return undefined
+  await inspectFile(file, SCHEMA)
+  const connection = new SqliteConnection(file, { readOnly: true })
+  try {
+    const [row] = connection.rows(
+      `select count(*) as sessions, coalesce(sum(not exists (select 1 from events where subject = sessions.id and id > ? and
+         kind in (${kinds.map(() => '?').join(', ')}))), 0) as recorded from sessions where state = 'ended'`,
+      [place, ...kinds],
+    )
+    return row as { sessions: number; recorded: number }
+  } finally {
+    connection.close()
+  }
 }
 
 /** A decided request, with everything that is needed to decide it again. */

@@ -95,11 +95,12 @@ function count(item: MemoryItem | undefined, record: ItemRecord, policy: PolicyV
   const weight = weightOf(record.authority, before.type)
   const observation = { good: observed === true, weight, time: record.time }
   const belief = decay(observed === undefined ? before : observe(before, observation, halfLife), record.time, halfLife)
-  const isNewest = record.time >= before.updated_at
+  // Whoever has less authority may confirm what is said, and does not change a word of it.
+  const mayReword = record.time >= before.updated_at && rank(record.authority) <= rank(before.authority)
   const counts = observed !== undefined && record.authority !== 'external'
   return {
     ...before,
-    ...(isNewest
+    ...(mayReword
       ? { text: textOf(record), agent_id: record.agent_id, session: record.session, task: record.task }
       : {}),
     alpha: belief.alpha,
@@ -179,12 +180,7 @@ function applyFact(
 ): MemoryItem {
   if (!item) return endIfDenied(count(undefined, record, policy, id), record)
   if (normalise(item.text) === normalise(record.text)) {
-    const counted = count(item, record, policy, id)
-    const isNewest = record.time >= item.updated_at && record.outcome !== 'failure'
-    const confirmed = isNewest
-      ? { ...counted, type: record.category, about: record.about.length > 0 ? record.about : item.about, ...OPEN }
-      : counted
-    return endIfDenied(confirmed, record)
+    return endIfDenied({ ...count(item, record, policy, id), ...confirm(item, record) }, record)
   }
   const conflicts = item.conflicts + 1
   if (!replaces(record, item)) {
@@ -201,7 +197,20 @@ function applyFact(
   return { ...merged, conflicts, past, evidence: [...new Set([...fresh.evidence, ...evidence])].slice(0, MOST_RECORDS) }
 }
 
-const OPEN = { ended_at: null, ended_by: null }
+const OPEN = { ended_at: null, ended_by: null, tier: 'hot' } as const
+
+/**
+ * What changes when the same is said again. Whoever has less authority than the fact changes nothing of it while it holds; once it has ended, or its files
+ * have changed, it is what they say, with no more authority than theirs.
+ */
+function confirm(item: MemoryItem, record: RecordOf<'fact'>): Partial<MemoryItem> {
+  const { time, outcome, authority, category: type } = record
+  if (time < item.updated_at || outcome === 'failure' || authority === 'external') return {}
+  const isLower = rank(authority) > rank(item.authority)
+  if (isLower && item.ended_at === null) return {}
+  const about = record.about.length > 0 || authority === 'person' ? record.about : item.about
+  return { type, about, ...OPEN, ...(isLower ? { authority, said_at: time } : {}) }
+}
 
 /** Somebody says that it is not true, without saying what is. */
 function endIfDenied(item: MemoryItem, { outcome, authority, time }: RecordOf<'fact'>): MemoryItem {
@@ -232,6 +241,7 @@ const WIDTH = { session: 0, agent: 0, project: 1, global: 2 }
 
 /** Up only by the word of a gate or a person and never for text from outside; down or out only by nobody lower than its own authority. */
 function move(item: MemoryItem, record: RecordOf<'move'>): MemoryItem {
+  if (record.to === 'stale' || record.to === 'valid') return mark(item, record)
   const isUp = record.to !== 'retired' && WIDTH[record.to] > WIDTH[item.scope]
   const mayMove = isUp
     ? item.authority !== 'external' && rank(record.authority) <= rank('gate')
@@ -247,6 +257,15 @@ function move(item: MemoryItem, record: RecordOf<'move'>): MemoryItem {
   const home = record.to === 'global' && item.scope === 'project' ? item.of : null
   const of = record.to === 'global' ? '' : record.of
   return { ...item, scope: record.to, of, home, records: [record.id, ...item.records].slice(0, MOST_RECORDS) }
+}
+
+/** Whether the files that a fact speaks of are what they were. What was said since then is about the files as they are. */
+function mark(item: MemoryItem, { id, to, time, authority }: RecordOf<'move'>): MemoryItem {
+  const isStale = item.ended_by === 'stale'
+  if (item.about.length === 0 || rank(authority) > rank('gate') || time < item.said_at) return item
+  if (to === 'stale' ? item.ended_at !== null : !isStale) return item
+  const records = [id, ...item.records].slice(0, MOST_RECORDS)
+  return { ...item, records, ...(to === 'stale' ? { ended_at: time, ended_by: to } : OPEN) }
 }
 
 function normalise(text: string): string {

@@ -18,8 +18,8 @@ export interface MemoryLift {
   corrections: Interval | null
   tool_calls: Interval | null
   cost_usd: Interval | null
-  /** How many sessions have left anything in memory, of how many. */
-  coverage: { recorded: number; sessions: number }
+  /** From how many sessions memory has learned all, of how many that have ended; null if nobody can tell. */
+  coverage: { recorded: number; sessions: number } | null
   /** Lessons and facts that are old enough: those never shown, those contradicted or retired, and the share of both. */
   junk: { items: number; never_used: number; contradicted: number; share: number | null }
   /** Facts about files that have changed since. */
@@ -29,13 +29,12 @@ export interface MemoryLift {
 export interface LiftSources {
   /** In the order of the log. */
   results: readonly RecordOf<'result'>[]
-  items: readonly MemoryItem[]
+  items: Iterable<MemoryItem>
   coverage: MemoryLift['coverage']
-  stale: number
   now: number
 }
 
-export function measureLift({ results, items, coverage, stale, now }: LiftSources): MemoryLift {
+export function measureLift({ results, items, coverage, now }: LiftSources): MemoryLift {
   // A task that was tried again counts once, by how it ended.
   const last = new Map(results.map(result => [result.task ?? result.id, result]))
   const arms = Map.groupBy(last.values(), ({ arm }) => arm)
@@ -60,22 +59,23 @@ export function measureLift({ results, items, coverage, stale, now }: LiftSource
     tool_calls: compare('tool_calls'),
     cost_usd: compare('cost_usd'),
     coverage,
-    junk: countJunk(items, now),
-    stale,
+    ...judgeItems(items, now),
   }
 }
 
 /** Episodes are what happened and permissions are used by the policy: neither is there to be shown. */
-function countJunk(items: readonly MemoryItem[], now: number): MemoryLift['junk'] {
-  const judged = items.filter(
-    ({ kind, type, created_at }) =>
-      kind !== 'episode' && type !== 'permission' && now - created_at > TRIAL_DAYS * DAY_MS,
-  )
-  const isContradicted = ({ ended_at, conflicts, successes }: MemoryItem) => ended_at !== null || conflicts > successes
-  const contradicted = judged.filter(isContradicted).length
-  const never_used = judged.filter(item => item.uses === 0 && !isContradicted(item)).length
-  const share = judged.length === 0 ? null : (contradicted + never_used) / judged.length
-  return { items: judged.length, never_used, contradicted, share }
+function judgeItems(items: Iterable<MemoryItem>, now: number): Pick<MemoryLift, 'junk' | 'stale'> {
+  const junk = { items: 0, never_used: 0, contradicted: 0 }
+  let stale = 0
+  for (const { kind, type, created_at, ended_by, conflicts, successes, uses } of items) {
+    if (ended_by === 'stale') stale += 1
+    if (kind === 'episode' || type === 'permission' || now - created_at <= TRIAL_DAYS * DAY_MS) continue
+    junk.items += 1
+    if (ended_by === 'retired' || conflicts > successes) junk.contradicted += 1
+    else if (uses === 0) junk.never_used += 1
+  }
+  const share = junk.items === 0 ? null : (junk.contradicted + junk.never_used) / junk.items
+  return { junk: { ...junk, share }, stale }
 }
 
 /** The lines for a terminal. */
@@ -97,7 +97,9 @@ export function renderLift(lift: MemoryLift): string[] {
     junk.share === null ? '' : ` (${junk.never_used} never shown, ${junk.contradicted} contradicted, of ${junk.items})`
   return [
     ...lines,
-    `Coverage: ${coverage.recorded} of ${coverage.sessions} sessions recorded`,
+    coverage === null
+      ? 'Coverage: nobody can tell'
+      : `Coverage: ${coverage.recorded} of ${coverage.sessions} sessions recorded`,
     `Junk: ${share}${parts}`,
     `Stale: ${stale} about files that have changed`,
   ]

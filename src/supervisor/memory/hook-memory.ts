@@ -38,7 +38,7 @@ export function openHookMemory(paths: AppPaths): HookMemory {
       if (!memory) return
       const [key] = await memory.keysOf(project)
       memory.write(await learnFromOutbox(event, key, paths))
-      memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve'), retentionDays })
+      await memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve'), retentionDays })
     },
   }
 }

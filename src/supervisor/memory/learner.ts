@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { readTextIfAny, replaceFile } from '../../base/files.ts'
@@ -5,7 +6,9 @@ import type { Log } from '../../base/log.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventKind, EventOf, StoredEvent } from '../../domain/event.ts'
 import type { MemoryRecord, RecordOf } from '../../domain/memory.ts'
+import { countSessionsUpTo } from '../../store/offline-reads.ts'
 import type { Store } from '../../store/store.ts'
+import { filesAbout } from './about-files.ts'
 import { type CommandLesson, findLessons, type KnownFix, readSteps } from './command-lessons.ts'
 import { confirmFixes, type Learned, recordsOfAnswer, recordsOfLesson, resultOf } from './make-records.ts'
 import { RECORDED } from './phases.ts'
@@ -40,7 +43,7 @@ const BUDGET_MS = 50
  * only makes the same records again, and the same record is stored once.
  */
 export function openLearner(deps: LearnerDeps): Learner {
-  const file = join(deps.paths.data, 'memory-learned.json')
+  const file = placeFile(deps.paths)
   let running: Promise<boolean> | undefined
   const run = async (budgetMs: number) => {
     const until = performance.now() + budgetMs
@@ -69,6 +72,15 @@ export function openLearner(deps: LearnerDeps): Learner {
       return running
     },
   }
+}
+
+function placeFile({ data }: Pick<AppPaths, 'data'>): string {
+  return join(data, 'memory-learned.json')
+}
+
+/** How many of the sessions that have ended memory has learned from, without a daemon; undefined if nobody can tell. */
+export async function countLearned(paths: Pick<AppPaths, 'data' | 'database'>) {
+  return countSessionsUpTo(paths.database, await readPlace(placeFile(paths)), RECORDED)
 }
 
 /** Memory that has lost its place begins at the first event that is left. */
@@ -122,12 +134,20 @@ async function learnFromSession(events: readonly StoredEvent[], about: Origin, d
   for (const event of events) {
     if (event.kind === 'escalation.answered') {
       const row = await store.escalations.get(event.body.number)
-      if (row) records.push(...recordsOfAnswer(event, row, here))
+      if (row) records.push(...recordsOfAnswer(event, row, here, text => filesThen(here.path, text, event.time)))
     }
     if (event.kind === 'task.finished' || event.kind === 'task.failed')
       records.push(...(await learnFromEnd(event, here, { ...deps, steps })))
   }
   return records
+}
+
+/** The files that a text spoke of at a time. What one held that was written since then nobody knows: the fact must be found true again. */
+function filesThen(project: string, text: string, time: number): RecordOf<'fact'>['about'] {
+  return filesAbout(project, text).about.map(({ path, blob }) => {
+    const written = statSync(join(project, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
+    return { path, blob: written > time ? '' : blob }
+  })
 }
 
 type TaskEnd = EventOf<'task.finished'> | EventOf<'task.failed'>

@@ -52,8 +52,10 @@ function recordOf<Kind extends RecordKind>(
 ): MemoryRecord {
   const { project: of, session, task, agent: agent_id, role, actor } = about
   const { evidence = [cause.source], ...said } = fields
+  // The files that a fact speaks of may be others when it is learned again.
+  const same = { ...said, about: undefined }
   return newRecord({
-    ...{ id: recordId(JSON.stringify([kind, cause.key, cause.time, session, said])), time: cause.time },
+    ...{ id: recordId(JSON.stringify([kind, cause.key, cause.time, session, same])), time: cause.time },
     ...{ kind, scope: 'project', of, actor, agent_id, role, session, task, outcome: 'success', authority: 'agent' },
     ...{ ...said, evidence },
   } as NewRecord)
@@ -137,6 +139,7 @@ export function recordsOfAnswer(
   event: EventOf<'escalation.answered'>,
   row: Escalation,
   about: Learned,
+  filesAbout: (text: string) => RecordOf<'fact'>['about'] = () => [],
 ): MemoryRecord[] {
   const { by, verdict, answer, remembered, number } = event.body
   if (isAutomatic(by)) return []
@@ -158,9 +161,10 @@ export function recordsOfAnswer(
       ...{ event_type: 'question', tool: row.tool, inputs_hash: hashOf(question), context: question, ...PERSON },
       ...{ decision: 'a person was asked', action: said, fix: null, rationale: 'the person’s own answer' },
     })
+    const text = `${question} The person said: ${said}`
     const fact = recordOf('fact', about, cause, {
-      ...{ category: 'decision', subject: question.slice(0, 200).toWellFormed(), about: [], ...PERSON },
-      ...{ text: `${question} The person said: ${said}`, source: `the person’s answer to decision ${number}` },
+      ...{ category: 'decision', subject: question.slice(0, 200).toWellFormed(), about: filesAbout(text), ...PERSON },
+      ...{ text, source: `the person’s answer to decision ${number}` },
     })
     return remembered ? [fact, episode] : [episode]
   })

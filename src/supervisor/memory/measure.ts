@@ -22,8 +22,6 @@ export interface MeasureDeps {
   now: number
 }
 
-const MOST_ITEMS = 200
-
 /** What memory did in a period, and what recall is worth as far as anybody can tell. */
 export async function measureMemory(period: MeasuredPeriod, deps: MeasureDeps): Promise<ReportedMemory> {
   const { store, broker, now } = deps
@@ -38,8 +36,8 @@ export async function measureMemory(period: MeasuredPeriod, deps: MeasureDeps): 
   const due = ran.flatMap(phases => [...phases.values()])
   const recorded = ran.filter(phases => phases.get('record')).length
   const lift = measureLift({
-    ...{ results: broker.records('result', reader), stale: 0, now },
-    items: broker.find({ reader, withEnded: true, limit: MOST_ITEMS }).map(({ item }) => item),
+    ...{ results: broker.records('result', reader), now },
+    items: broker.inspect(({ file }) => file.lessons()),
     coverage: { recorded, sessions: ended.length },
   })
   const shown = recalls.filter(isWithin)

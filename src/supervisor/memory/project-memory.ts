@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
@@ -24,6 +23,7 @@ import { projectKeys } from '../../memory/project-keys.ts'
 import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { git } from '../../workspace/git/git.ts'
+import { blobOf, checkFacts } from './about-files.ts'
 import type { KnownFix } from './command-lessons.ts'
 import { improve } from './improve.ts'
 import { type MeasureDeps, type MeasuredPeriod, measureMemory } from './measure.ts'
@@ -48,8 +48,8 @@ export interface ProjectMemory extends Disposable {
   knownFixes(key: string): readonly KnownFix[]
   /** Whether people allow or refuse calls like this one; undefined if experience is not sure, and for HIGH. */
   advise(project: string, tool: string, assessment: Assessment, learning: LearningRule): Promise<Advice | undefined>
-  /** Does a slice of the upkeep (`maintain`); with `improves`, also what outcomes change. */
-  tidy(options: { improves: boolean; retentionDays: number }): void
+  /** Does a slice of the upkeep (`maintain`), and looks at the files that facts speak of; with `improves`, also what outcomes change. False if there is more to do. */
+  tidy(options: { improves: boolean; retentionDays: number }): Promise<boolean>
   measure(period: MeasuredPeriod, deps: Omit<MeasureDeps, 'broker' | 'now'>): Promise<ReportedMemory>
 }
 
@@ -96,7 +96,7 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
         standing.map(({ item }) => item),
         {
           ...{ text, now: reader.now, policy, projectText: readInstructions(project) },
-          blobOf: path => blobOf(join(project, path)),
+          blobOf: path => blobOf(project, path),
         },
       )
     },
@@ -141,9 +141,12 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
       return learned && { approve: learned.action === 'allow', confidence: learned.confidence, reason: learned.reason }
     },
     measure: (period, deps) => measureMemory(period, { ...deps, broker, now: now() }),
-    tidy({ improves, retentionDays }) {
+    async tidy({ improves, retentionDays }) {
       const { isDone } = maintain(broker, { now: now(), retentionDays, withinMs: SLICE_MS })
       if (improves && isDone) improve(broker, { now: now(), projectOf: session => homes.get(session) })
+      for (const [project, found] of isDone ? keys : [])
+        checkFacts(broker, { project, keys: await found, now: now(), withinMs: CHECK_MS })
+      return isDone
     },
     [Symbol.dispose]: () => broker[Symbol.dispose](),
   }
@@ -164,6 +167,7 @@ function markNovelty(record: MemoryRecord, broker: MemoryBroker): MemoryRecord {
 /** The daemon itself looks something up by its id. */
 const AS_PERSON: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now: 0 }
 const SLICE_MS = 50
+const CHECK_MS = 20
 /** Verdicts wait in the same process: what could not be written by then is written, or learned, the next time. */
 const LOCK_WAIT_MS = 50
 
@@ -184,10 +188,4 @@ function readInstructions(project: string): string {
   return INSTRUCTIONS.flatMap(name => readRegularFileNow(join(project, name), MOST_BYTES)?.toString() ?? []).join(
     '\n\n',
   )
-}
-
-/** The name that git gives to the content of a file. */
-function blobOf(path: string): string | undefined {
-  const content = readRegularFileNow(path)
-  return content && createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
 }

@@ -123,10 +123,11 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       return undefined
     }
   }
-  const tidy = (memory: ProjectMemory, { improves, data }: { improves: boolean; data: Config['data'] }) => {
-    memory.tidy({ improves, retentionDays: data.episode_retention_days })
+  const tidy = async (memory: ProjectMemory, { improves, data }: { improves: boolean; data: Config['data'] }) => {
+    const isDone = await memory.tidy({ improves, retentionDays: data.episode_retention_days })
     tidiedAt.organise = Date.now()
     if (improves) tidiedAt.improve = Date.now()
+    return isDone
   }
   /** True if nothing is left to learn from. */
   const learn = async (): Promise<boolean> => {
@@ -134,8 +135,8 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     const both = config.memory.enabled && !isClosed ? await open() : undefined
     if (!both) return true
     const isCaughtUp = await both.learner.catchUp()
-    tidy(both.memory, { improves: Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS, data: config.data })
-    return isCaughtUp
+    const improves = Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS
+    return (await tidy(both.memory, { improves, data: config.data })) && isCaughtUp
   }
   const service: SupervisorMemory = {
     async forTask(task, { caller, agent = null, isBegun = false }) {
@@ -190,7 +191,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       if (!both) return undefined
       const { memory, learner } = both
       const isCaughtUp = await learner.catchUp(Number.POSITIVE_INFINITY)
-      if (isCaughtUp) tidy(memory, { improves: true, data: config.data })
+      if (isCaughtUp) await tidy(memory, { improves: true, data: config.data })
       return memory.measure(period, { store, learnedTo: await learner.place(), tidiedAt })
     },
     async [Symbol.asyncDispose]() {

@@ -1,8 +1,16 @@
 import type { ToolReply } from '../../domain/agent-tools.ts'
 import type { Config } from '../../domain/config/settings.ts'
-import { type MemoryReader, type MemoryRecord, newRecord } from '../../domain/memory.ts'
+import {
+  type FACT_CATEGORIES,
+  type MemoryReader,
+  type MemoryRecord,
+  newRecord,
+  type RecordOf,
+} from '../../domain/memory.ts'
+import { workDirectory } from '../../domain/worktree.ts'
 import type { MemoryBroker } from '../../memory/broker.ts'
 import { erase, forget, recordsBehind } from '../../memory/forget.ts'
+import { filesAbout } from '../memory/about-files.ts'
 import type { SessionContext } from './context.ts'
 import { mayCall } from './task-tools.ts'
 
@@ -25,6 +33,8 @@ interface Told {
   about: string
   kind?: 'fact' | 'anti_pattern' | undefined
   instead?: string | undefined
+  category?: (typeof FACT_CATEGORIES)[number] | undefined
+  files?: readonly string[] | undefined
   for?: 'project' | 'session' | 'me' | undefined
 }
 
@@ -32,11 +42,15 @@ interface Told {
 export async function rememberFor(told: Told, call: SessionContext): Promise<ToolReply> {
   if (!mayCall('remember', MOST_TOLD, call))
     return refused(`${MOST_TOLD} things are the most; put the rest into your report`)
+  const { about, missing } = filesAbout(workDirectory(call.live.row), told.text, told.files)
+  if (missing.length > 0) return refused(`there is no file ${missing.join(', ')} in the project`)
   return use(call, (broker, reader, { share_after_days }) => {
-    const record = recordOf(told, { reader, share_after_days }, call)
+    const record = recordOf({ ...told, about_files: about }, { reader, share_after_days }, call)
     const { refused: wrong } = broker.write([record], { hidden: [...call.live.settings.secrets] })
     if (wrong[0]) return refused(wrong[0].problem)
-    return { ok: true, text: `Kept as ${record.id}.` }
+    const names = record.kind === 'fact' ? record.about.map(({ path }) => path) : []
+    const until = names.length === 0 ? '' : ` It counts until one of these changes: ${names.join(', ')}.`
+    return { ok: true, text: `Kept as ${record.id}.${until}` }
   })
 }
 
@@ -75,7 +89,17 @@ export async function reportFor(call: SessionContext): Promise<ToolReply> {
 }
 
 function recordOf(
-  { text, about, kind = 'fact', instead, for: whom = 'project' }: Told,
+  {
+    text,
+    about,
+    about_files,
+    kind = 'fact',
+    category = 'convention',
+    instead,
+    for: whom = 'project',
+  }: Told & {
+    about_files: RecordOf<'fact'>['about']
+  },
   { reader, share_after_days }: { reader: MemoryReader; share_after_days: number },
   { live }: SessionContext,
 ): MemoryRecord {
@@ -104,11 +128,11 @@ function recordOf(
     return newRecord({
       ...base,
       kind,
-      category: 'convention',
+      category,
       subject: about,
       text,
       source: `${row.agent} in ${row.id}`,
-      about: [],
+      about: about_files,
     })
   return newRecord({
     ...base,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pccFor } from '../pcc.ts'
@@ -31,9 +31,36 @@ test('a person tells memory something, finds it, takes it along and forgets it f
   assert.match((await run('report')).stdout, /^Lift: not enough data \(0 tasks with recall/)
 })
 
+test('a person binds a fact to files, sees that they have changed, and confirms it', async t => {
+  const pcc = pccFor(t)
+  const project = join(pcc.home, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'cart.ts'), 'one')
+  const run = async (...args: string[]) => pcc.run(['memory', ...args], { cwd: project })
+  const told = await run('remember', 'The cart rounds prices down', '--file', 'cart.ts')
+  assert.match(told.stdout, /It counts until one of these changes: cart\.ts/)
+  assert.equal((await run('remember', 'x', '--file', '../none')).code, 2)
+  writeFileSync(join(project, 'cart.ts'), 'two')
+  const search = await run('search', 'cart')
+  assert.match(search.stdout, /Nothing is known/)
+  assert.match(search.stderr, /1 fact about changed files left out/)
+  const [{ item }] = JSON.parse((await run('search', '--stale', '--json')).stdout).items
+  assert.equal(item.ended_by, 'stale')
+  assert.match((await run('report')).stdout, /^Stale: 1 about/m)
+  assert.equal((await run('confirm', item.id)).code, 0)
+  assert.match((await run('search', 'cart')).stdout, /rounds prices down/)
+})
+
 test('inside of a session nobody forgets, imports, or reads what other projects have learned', async t => {
   const pcc = pccFor(t)
-  const calls = [['forget', 'm-123456'], ['import', 'x'], ['export'], ['remember', 'x'], ['search', '--all']]
+  const calls = [
+    ['forget', 'm-123456'],
+    ['import', 'x'],
+    ['export'],
+    ['remember', 'x'],
+    ['confirm', 'x'],
+    ['search', '--all'],
+  ]
   const outcomes = await Promise.all(
     calls.map(args => pcc.run(['memory', ...args], { env: { PCC_SESSION_MARK: 'x' } })),
   )

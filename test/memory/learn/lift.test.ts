@@ -24,7 +24,7 @@ function results(count: number, lift: number): RecordOf<'result'>[] {
   })
 }
 const measure = (given: RecordOf<'result'>[], items: ReturnType<typeof item>[] = []) =>
-  measureLift({ results: given, items, coverage: { recorded: 9, sessions: 10 }, stale: 2, now: NOW })
+  measureLift({ results: given, items, coverage: { recorded: 9, sessions: 10 }, now: NOW })
 
 test('lift is a difference with its interval; without any there is no clear difference', () => {
   const lift = measure(results(200, 0.4))
@@ -57,16 +57,18 @@ test('junk is what nobody needed in two weeks or what was contradicted; the rest
   const items = [
     item({ ...old, uses: 3 }),
     item(old),
-    item({ ...old, ended_at: NOW, uses: 5 }),
+    item({ ...old, ended_at: NOW, ended_by: 'retired', uses: 5 }),
+    item({ ...old, ended_at: NOW, ended_by: 'stale', uses: 5 }),
+    item({ ...old, ended_at: NOW, ended_by: 'stale', uses: 5 }),
     item(),
     item({ ...old, kind: 'episode' }),
     item({ ...old, type: 'permission' }),
   ]
   const { junk } = measure([], items)
-  assert.deepEqual(junk, { items: 3, never_used: 1, contradicted: 1, share: 2 / 3 })
+  assert.deepEqual(junk, { items: 5, never_used: 1, contradicted: 1, share: 0.4 })
   assert.deepEqual(renderLift(measure([], items)).slice(-3), [
     'Coverage: 9 of 10 sessions recorded',
-    'Junk: 67 % (1 never shown, 1 contradicted, of 3)',
+    'Junk: 40 % (1 never shown, 1 contradicted, of 5)',
     'Stale: 2 about files that have changed',
   ])
   assert.match(renderLift(measure([])).at(-2) ?? '', /nothing is old enough/)

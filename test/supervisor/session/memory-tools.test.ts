@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
@@ -28,7 +29,11 @@ async function world(t: TestContext, settings: Record<string, string> = {}) {
   const row = await store.sessions.insert({ id: 's-000001', name: 'one', project: home, task: 't', agent: 'claude' })
   const live = aLiveSession(row, { attempt: 1 })
   live.settings.open = { ...live.settings.open, ownTools: AGENT_TOOL_NAMES }
-  return { paths, call: (name: AgentToolName, input: unknown = {}) => callTool(name, input, { live, deps }) }
+  return {
+    paths,
+    project: home,
+    call: (name: AgentToolName, input: unknown = {}) => callTool(name, input, { live, deps }),
+  }
 }
 
 test('memory.share_after_days: what an agent keeps for itself is read by others only after that time, and never by default', async t => {
@@ -42,6 +47,20 @@ test('memory.share_after_days: what an agent keeps for itself is read by others 
   assert.equal(await seenAfter(8, { PCC_MEMORY_SHARE_AFTER_DAYS: '7' }), 1)
   assert.equal(await seenAfter(6, { PCC_MEMORY_SHARE_AFTER_DAYS: '7' }), 0)
   assert.equal(await seenAfter(4000, {}), 0)
+})
+
+test('a fact that an agent tells about files counts until they change, and names files of the project only', async t => {
+  const { paths, call, project } = await world(t)
+  writeFileSync(join(project, 'cart.ts'), 'one')
+  const tell = (files: string[]) =>
+    call('remember', { about: 'cart', text: 'The cart rounds prices down', category: 'architecture', files })
+  assert.match((await tell(['../other.ts'])).text, /^Not done: there is no file \.\.\/other\.ts in the project/)
+  assert.match((await tell(['cart.ts'])).text, /It counts until one of these changes: cart\.ts\./)
+  assert.match((await call('recall', { query: 'how does the cart round?' })).text, /rounds prices down/)
+  using broker = openMemory(paths)
+  assert.equal(broker.find({ reader: PERSON })[0]?.item.type, 'architecture')
+  writeFileSync(join(project, 'cart.ts'), 'two')
+  assert.match((await call('recall', { query: 'how does the cart round?' })).text, /Nothing is known/)
 })
 
 test('an agent tells memory something with its own authority, finds it again, and takes back only what it told', async t => {

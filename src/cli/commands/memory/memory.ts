@@ -36,6 +36,7 @@ export function addMemoryCommand(program: Command): void {
     .option('--kind <kind>', `only ${ITEM_KINDS.join(', ')}`, kindOption)
     .option('--top <n>', 'show at most n', countOption, 10)
     .option('--all', 'of all projects, sessions and agents, and what is no longer true')
+    .option('--stale', 'facts about files that have changed since: say them again, or pcc memory confirm them')
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
     .action(async (words: string[], options: SearchOptions, command: Command) => {
@@ -44,6 +45,16 @@ export function addMemoryCommand(program: Command): void {
       const reader = options.all ? person() : await readerIn(options.project)
       using broker = openMemory(context.paths)
       broker.catchUp()
+      const stale = options.all ? [] : await findStale(broker, options.project, reader.projects)
+      if (options.stale) {
+        if (context.json) return print(context, { items: stale.map(item => ({ item })) })
+        for (const line of itemLines(
+          stale.map(item => ({ item })),
+          context.terminal,
+        ))
+          context.out(line)
+        return
+      }
       const found = broker.find({
         reader,
         text: words.length === 0 ? undefined : words.join(' '),
@@ -53,6 +64,8 @@ export function addMemoryCommand(program: Command): void {
       })
       if (context.json) return print(context, { items: found })
       for (const line of itemLines(found, context.terminal)) context.out(line)
+      if (stale.length > 0)
+        context.note(`${counted(stale.length, 'fact')} about changed files left out: pcc memory search --stale`)
     })
 
   memory
@@ -82,6 +95,11 @@ export function addMemoryCommand(program: Command): void {
       'what it is about; an earlier fact about the same no longer holds (default: its first words)',
     )
     .option('--category <word>', `${FACT_CATEGORIES.join(', ')}`, categoryOption, 'convention')
+    .option(
+      '--file <path...>',
+      'a file that it speaks of, besides those that it names: it counts until the file changes',
+    )
+    .option('--no-files', 'it counts whatever becomes of the files that it names')
     .option('--global', 'for all projects')
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
@@ -89,6 +107,15 @@ export function addMemoryCommand(program: Command): void {
       const context = await commandContext(command)
       refuseInSession(context.env, 'memory remember …')
       const text = words.join(' ').trim()
+      const { filesAbout } = await import('../../../supervisor/memory/about-files.ts')
+      const project = resolve(options.project ?? '.')
+      const named = (options.file ?? []).map(file => resolve(file))
+      const { about, missing } = filesAbout(project, options.files ? text : '', named)
+      if (missing[0] !== undefined)
+        throw new AppError('usage', {
+          problem: `There is no file ${neutral(missing[0])} in ${neutral(project)}`,
+          command: 'memory remember',
+        })
       const record = newRecord({
         ...{ kind: 'fact', time: Date.now(), actor: 'person', authority: 'person', importance: 0.8, confidence: 1 },
         ...(options.global
@@ -99,13 +126,43 @@ export function addMemoryCommand(program: Command): void {
           subject: options.about ?? text.slice(0, 100),
           text,
           source: 'a person',
-          about: [],
+          about: options.global ? [] : about,
         },
       })
       using broker = openMemory(context.paths)
       const { refused } = broker.write([record])
       if (refused[0]) throw new AppError('usage', { problem: refused[0].problem, command: 'memory remember' })
-      context.out(context.json ? JSON.stringify({ id: record.id }) : `Remembered: ${record.id}`)
+      if (context.json) return context.out(JSON.stringify({ id: record.id }))
+      context.out(`Remembered: ${record.id}`)
+      const files = record.kind === 'fact' ? record.about.map(({ path }) => neutral(path)) : []
+      if (files.length > 0) context.out(`It counts until one of these changes: ${files.join(', ')}`)
+    })
+
+  memory
+    .command('confirm')
+    .description('Say that a fact still holds, with your word and for its files as they are now')
+    .argument('<id>', 'as pcc memory search --stale shows it')
+    .option('--project <path>', PROJECT_HELP)
+    .option('--json', 'print JSON')
+    .action(async (id: string, { project = '.' }: { project?: string }, command: Command) => {
+      const context = await commandContext(command)
+      refuseInSession(context.env, 'memory confirm …')
+      const { filesAbout } = await import('../../../supervisor/memory/about-files.ts')
+      using broker = openMemory(context.paths)
+      broker.catchUp()
+      const item = broker.item(id, person())
+      if (item?.kind !== 'fact') throw new AppError('memory_unknown', { id: neutral(id) })
+      const { scope, of, acl, text, subject, type } = item
+      const names = item.about.map(({ path }) => path)
+      const record = newRecord({
+        ...{ kind: 'fact', time: Date.now(), actor: 'person', authority: 'person', importance: 0.8, confidence: 1 },
+        ...(item.home === null ? { scope, of } : { scope: 'project', of: item.home }),
+        ...{ acl, text, subject: subject ?? text.slice(0, 100), source: 'a person' },
+        category: categoryOption(type),
+        about: filesAbout(resolve(project), '', names).about,
+      })
+      broker.write([record])
+      context.out(context.json ? JSON.stringify({ id: record.id }) : `Confirmed: ${record.id}`)
     })
 
   memory
@@ -209,11 +266,11 @@ export function addMemoryCommand(program: Command): void {
       using broker = openMemory(context.paths)
       broker.catchUp()
       const results = broker.records('result', person())
-      const begun = new Set(broker.records('recall', person()).map(({ task }) => task))
-      const recorded = new Set(results.map(({ task }) => task)).size
-      const items = broker.find({ reader: person(), withEnded: true, limit: 200 }).map(({ item }) => item)
-      const coverage = { recorded, sessions: Math.max(recorded, begun.size) }
-      const lift = measureLift({ results, items, coverage, stale: 0, now: Date.now() })
+      await findStale(broker, '.', await keysOf('.'))
+      const { countLearned } = await import('../../../supervisor/memory/learner.ts')
+      const coverage = (await countLearned(context.paths)) ?? null
+      const items = broker.inspect(({ file }) => file.lessons())
+      const lift = measureLift({ results, items, coverage, now: Date.now() })
       if (context.json) return print(context, lift)
       for (const line of renderLift(lift)) context.out(line)
     })
@@ -223,12 +280,15 @@ interface SearchOptions {
   kind?: ItemKind
   top: number
   all?: true
+  stale?: true
   project?: string
 }
 
 interface RememberOptions {
   about?: string
   category: (typeof FACT_CATEGORIES)[number]
+  file?: string[]
+  files: boolean
   global?: true
   project?: string
 }
@@ -302,6 +362,16 @@ async function keysOf(project = '.'): Promise<[string, ...string[]]> {
   ])
   return projectKeys(resolve(project), git)
 }
+
+/** Looks at the files that the facts of a project speak of, and returns the facts whose files have changed. */
+async function findStale(broker: MemoryBroker, project = '.', keys: readonly string[] = []): Promise<MemoryItem[]> {
+  const { checkFacts } = await import('../../../supervisor/memory/about-files.ts')
+  checkFacts(broker, { project: resolve(project), keys, now: Date.now(), withinMs: CHECK_MS })
+  broker.catchUp()
+  return broker.factsWithFiles(keys).filter(({ ended_by }) => ended_by === 'stale')
+}
+
+const CHECK_MS = 2_000
 
 function kindOption(text: string): ItemKind {
   return optionParser(word => ITEM_KINDS.find(kind => kind === word), `It must be ${ITEM_KINDS.join(', ')}.`)(text)
