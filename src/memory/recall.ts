@@ -1,5 +1,6 @@
 import { type KnownWords, queryTokens, tokensOfNames } from '../base/tokens.ts'
 import type { ItemKind, MemoryItem, MemoryScope, RecalledItem } from '../domain/memory.ts'
+import { decay, PRIOR } from './learn/belief.ts'
 import { overlap, summarise } from './learn/importance.ts'
 import { knob, type PolicyValues } from './learn/policy.ts'
 import { type RankedItem, worthOf } from './rank-items.ts'
@@ -60,17 +61,27 @@ const STANDING_SCORE = 0.5
 
 /** What an agent saw once is shown only where it fits. */
 function isStanding({ kind, type, authority, successes }: MemoryItem): boolean {
-  if (authority === 'agent' && successes < 2) return false
+  if (authority !== 'person' && (authority === 'agent' || kind === 'anti_pattern') && successes < 2) return false
   return kind === 'procedure' || kind === 'anti_pattern' || (kind === 'fact' && type === 'preference')
 }
 
 /** Whether an item may be shown at all. What comes from outside never is, and decisions about permissions are not the agent's to read. */
-function mayShow(item: MemoryItem, { blobOf, projectText }: RecallContext): boolean {
+function mayShow(item: MemoryItem, { blobOf, projectText, now, policy }: RecallContext): boolean {
   if (item.ended_at !== null || item.authority === 'external' || item.type === 'permission') return false
   if (item.kind === 'procedure' && item.failures > item.successes) return false
+  if (item.kind === 'anti_pattern' && isFaded(item, now, policy)) return false
   if (blobOf && isStale(item, blobOf)) return false
   return !(item.kind === 'fact' && projectText !== undefined && isSaidIn(projectText, item.subject ?? ''))
 }
+
+/** Whether nobody has seen for long that something does not work, or it works as often: it must be seen again. */
+function isFaded(item: MemoryItem, now: number, policy: PolicyValues): boolean {
+  const { alpha, beta } = decay(item, now, knob(policy, 'advice.half_life_days'))
+  return alpha - PRIOR.alpha < LEAST_EVIDENCE || alpha - PRIOR.alpha <= beta - PRIOR.beta
+}
+
+/** What an agent saw once counts for half a year, and what a gate saw for nine months. */
+const LEAST_EVIDENCE = 0.0625
 
 /** Whether a file that a fact speaks of is no longer what it was: the fact must be found true again. @public */
 export function isStale({ about }: Pick<MemoryItem, 'about'>, blobOf: (path: string) => string | undefined): boolean {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ITEM_KINDS, MEMORY_SCOPES, newRecord } from '../../src/domain/memory.ts'
+import { ITEM_KINDS, MEMORY_SCOPES, type MemoryItem, newRecord } from '../../src/domain/memory.ts'
 import { MemoryFile } from '../../src/memory/memory-file.ts'
 import { rankItems, readDate } from '../../src/memory/rank-items.ts'
 import { recall } from '../../src/memory/recall.ts'
 import { tempDir } from '../support/world.ts'
 import { makeConversation } from './conversations.ts'
-import { item, NOW } from './learn/items.ts'
+import { DAY_MS, item, NOW } from './learn/items.ts'
 import { measureOurs, measurePlain } from './recall-quality.ts'
 import { agentReader } from './records.ts'
 
@@ -162,4 +162,19 @@ test('the turn that answers a question is found far more often than by plain BM2
     ours && ours.questions >= 20 && ours.at5 >= 1.3 * plain.at5 && ours.at5 >= 0.5,
     JSON.stringify({ ours, plain }),
   )
+})
+
+test('what did not work is shown for some months after it was seen last, and not while it works as often', () => {
+  const wrong = (fields: Partial<MemoryItem>) => {
+    const found = item({
+      ...{ kind: 'anti_pattern', type: 'failure', text: 'The cart cannot be built with make.', action: null },
+      ...{ alpha: 0.8, beta: 0.1, successes: 1, ...fields },
+    })
+    const context = { text: 'build the cart with make', now: NOW, policy: {} }
+    return recall([{ item: found, score: 1 }], [], context).length
+  }
+  assert.equal(wrong({}), 1)
+  assert.equal(wrong({ updated_at: NOW - 200 * DAY_MS }), 1)
+  assert.equal(wrong({ updated_at: NOW - 300 * DAY_MS }), 0)
+  assert.equal(wrong({ beta: 0.6 }), 0)
 })

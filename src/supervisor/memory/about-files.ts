@@ -67,15 +67,20 @@ export interface FactCheck {
   /** The keys of the project. */
   keys: readonly string[]
   now: number
+  /** Where to begin among the facts. */
+  from?: number
   withinMs: number
 }
 
 /**
  * Compares the facts of a project with the files that they speak of. A fact whose file has changed is marked and not shown until somebody says it
- * again; one whose files are what they were is valid again. Returns the records, which are stored.
+ * again; one whose files are what they were is valid again. Looks at one fact at least, and returns where the next look begins: 0 after the last.
  */
-export function checkFacts(broker: MemoryBroker, { project, keys, now, withinMs }: FactCheck): MemoryRecord[] {
-  if (!broker.isWritable) return []
+export function checkFacts(
+  broker: MemoryBroker,
+  { project, keys, now, from = 0, withinMs }: FactCheck,
+): { next: number; records: MemoryRecord[] } {
+  const facts = broker.isWritable ? broker.factsWithFiles(keys) : []
   const until = performance.now() + withinMs
   const blobs = new Map<string, string | undefined>()
   const read = (path: string) => {
@@ -83,13 +88,15 @@ export function checkFacts(broker: MemoryBroker, { project, keys, now, withinMs 
     return blobs.get(path)
   }
   const records: MemoryRecord[] = []
-  for (const item of broker.factsWithFiles(keys)) {
-    if (performance.now() >= until) break
+  let next = from
+  for (const item of facts.slice(from)) {
+    next += 1
     const to = isStale(item, read) ? 'stale' : 'valid'
     if ((item.ended_by === 'stale') !== (to === 'stale')) records.push(markOf(item, to, { now, read }))
+    if (performance.now() >= until) break
   }
   if (records.length > 0) broker.write(records)
-  return records
+  return { next: next >= facts.length ? 0 : next, records }
 }
 
 function markOf(

@@ -27,6 +27,7 @@ export type CommandLesson =
   | { kind: 'fix'; failed: SeenStep; worked: SeenStep }
   | { kind: 'dead_end'; failed: readonly SeenStep[] }
   | { kind: 'tried'; trigger: string; action: string; ok: boolean; step: SeenStep }
+  | { kind: 'works_now'; known: DeadEnd; step: SeenStep }
 
 /** A lesson that memory has already. */
 export interface KnownFix {
@@ -34,11 +35,18 @@ export interface KnownFix {
   action: string
 }
 
+/** What is known not to work: an anti-pattern of memory. */
+export interface DeadEnd {
+  trigger: string
+  text: string
+  instead: string | null
+}
+
 /** More text is a script and no command that anybody types. */
 const LONGEST_COMMAND = 200
 /** How many commands after a failure may be its fix. */
 const MOST_BETWEEN = 6
-const WRITING_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
+export const WRITING_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 /** Failures of these say something about the files and nothing about the command. */
 const LOOKING =
   /^(grep|rg|ag|ls|cat|find|head|tail|test|\[|diff|cmp|which|type|command|stat|wc|git (diff|grep|log|show|status))\b/
@@ -97,7 +105,11 @@ function explain(tool: string, ok: boolean, output: string, exit_code?: number |
  */
 export function findLessons(
   steps: readonly SeenStep[],
-  { isNew, known }: { isNew(step: SeenStep): boolean; known: readonly KnownFix[] },
+  {
+    isNew,
+    known,
+    deadEnds = [],
+  }: { isNew(step: SeenStep): boolean; known: readonly KnownFix[]; deadEnds?: readonly DeadEnd[] },
 ): CommandLesson[] {
   const lessons: CommandLesson[] = []
   for (const [at, step] of steps.entries()) {
@@ -110,8 +122,15 @@ export function findLessons(
       if (same.length === 1) lessons.push({ kind: 'dead_end', failed: [...same, step] })
     }
     lessons.push(...tryKnown(step, known, failed))
+    const wrong = step.ok ? deadEnds.filter(known => known.text.startsWith(failsHere(step.command ?? ''))) : []
+    lessons.push(...wrong.map(known => ({ kind: 'works_now', known, step }) as const))
   }
   return lessons
+}
+
+/** How the text of a lesson about a command that fails begins. */
+export function failsHere(command: string): string {
+  return `\`${command}\` fails here`
 }
 
 function isAboutCommand({ failure }: SeenStep): boolean {

@@ -9,8 +9,16 @@ import type { MemoryRecord, RecordOf } from '../../domain/memory.ts'
 import { countSessionsUpTo } from '../../store/offline-reads.ts'
 import type { Store } from '../../store/store.ts'
 import { filesAbout } from './about-files.ts'
-import { type CommandLesson, findLessons, type KnownFix, readSteps } from './command-lessons.ts'
-import { confirmFixes, type Learned, recordsOfAnswer, recordsOfLesson, resultOf } from './make-records.ts'
+import { type CommandLesson, type DeadEnd, findLessons, type KnownFix, readSteps } from './command-lessons.ts'
+import { findGateLessons } from './gate-lessons.ts'
+import {
+  confirmFixes,
+  type Learned,
+  recordsOfAnswer,
+  recordsOfGates,
+  recordsOfLesson,
+  resultOf,
+} from './make-records.ts'
 import { RECORDED } from './phases.ts'
 
 export interface LearnerDeps {
@@ -22,6 +30,8 @@ export interface LearnerDeps {
   keysOf(project: string): Promise<readonly [string, ...string[]] | undefined>
   /** The fixes of commands that memory has for a project. */
   knownFixes(key: string): readonly KnownFix[]
+  /** What memory knows not to work in a project. */
+  deadEnds(key: string): readonly DeadEnd[]
   /** What an attempt at a task was shown, or would have been. */
   recallOf(task: string, attempt: number): RecordOf<'recall'> | undefined
 }
@@ -129,8 +139,11 @@ async function learnFromSession(events: readonly StoredEvent[], about: Origin, d
   const here = { ...about, task }
   const steps = readSteps(all)
   const known = steps.length === 0 ? [] : deps.knownFixes(about.project)
-  const lessons = findLessons(steps, { known, isNew: ({ source }) => isNewEvent.has(source) })
+  const isJudged = events.some(({ kind }) => kind === 'task.verified' || kind === 'task.failed')
+  const deadEnds = steps.length > 0 || isJudged ? deps.deadEnds(about.project) : []
+  const lessons = findLessons(steps, { known, deadEnds, isNew: ({ source }) => isNewEvent.has(source) })
   const records = lessons.flatMap(lesson => recordsOfLesson(lesson, here))
+  if (isJudged) records.push(...(await learnFromGates(events, here, { store, known: deadEnds })))
   for (const event of events) {
     if (event.kind === 'escalation.answered') {
       const row = await store.escalations.get(event.body.number)
@@ -140,6 +153,21 @@ async function learnFromSession(events: readonly StoredEvent[], about: Origin, d
       records.push(...(await learnFromEnd(event, here, { ...deps, steps })))
   }
   return records
+}
+
+/** How far back the work on one task is looked for. */
+const LOOK_BACK_AT_GATES = 400
+
+async function learnFromGates(
+  events: readonly StoredEvent[],
+  about: Origin,
+  { store, known }: Pick<LearnerDeps, 'store'> & { known: readonly DeadEnd[] },
+): Promise<MemoryRecord[]> {
+  const kinds: EventKind[] = ['tool.finished', 'task.started', 'task.verified']
+  const first = events[0]?.id ?? 0
+  const before = await store.events({ subject: about.session, kinds, before: first, tail: LOOK_BACK_AT_GATES })
+  const isNew = ({ id }: StoredEvent) => id >= first
+  return recordsOfGates(findGateLessons([...before, ...events], { isNew, deadEnds: known }), about)
 }
 
 /** The files that a text spoke of at a time. What one held that was written since then nobody knows: the fact must be found true again. */

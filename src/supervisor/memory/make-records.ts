@@ -12,7 +12,8 @@ import {
 } from '../../domain/memory.ts'
 import { isToolOnly } from '../../human/precedents.ts'
 import { questionsIn } from '../../human/questions.ts'
-import type { CommandLesson, SeenStep } from './command-lessons.ts'
+import { type CommandLesson, type DeadEnd, failsHere, type SeenStep } from './command-lessons.ts'
+import type { GateLesson } from './gate-lessons.ts'
 
 /** Where and by whom something was learned. */
 export interface Learned {
@@ -68,7 +69,7 @@ export function recordsOfLesson(lesson: CommandLesson, about: Learned): MemoryRe
       const { failed, worked } = lesson
       const [command = '', fix = ''] = [failed.command, worked.command]
       const evidence = [failed.source, worked.source]
-      const context = `\`${command}\` fails here${because(failed)}`
+      const context = `${failsHere(command)}${because(failed)}`
       return [
         recordOf('episode', about, worked, {
           ...{ event_type: 'command', tool: 'Bash', inputs_hash: hashOf(command), evidence, context },
@@ -84,14 +85,42 @@ export function recordsOfLesson(lesson: CommandLesson, about: Learned): MemoryRe
       return [
         recordOf('anti_pattern', about, last, {
           trigger: { kind: 'failure', text: last.command },
-          text: `\`${last.command}\` fails here${because(last)}`,
+          text: `${failsHere(last.command)}${because(last)}`,
           ...{ instead: null, outcome: 'failure', evidence: lesson.failed.map(({ source }) => source) },
         }),
       ]
     }
+    case 'works_now': {
+      const { known, step } = lesson
+      return [deadEndOf(known, { about, cause: step, evidence: [step.source], ok: true })]
+    }
     case 'tried':
       return [procedureOf(about, lesson.step, { ...lesson, evidence: [lesson.step.source] })]
   }
+}
+
+/** What gates taught, with their word. */
+export function recordsOfGates(lessons: readonly GateLesson[], about: Learned): MemoryRecord[] {
+  return lessons.map(({ event, evidence, ok, ...known }) =>
+    deadEndOf(known, { about, cause: causeOf(event), evidence, ok, authority: 'gate' }),
+  )
+}
+
+interface DeadEndSeen {
+  about: Learned
+  cause: Cause
+  evidence: string[]
+  /** It worked after all. */
+  ok: boolean
+  authority?: 'gate'
+}
+
+function deadEndOf({ trigger, text, instead }: DeadEnd, seen: DeadEndSeen): MemoryRecord {
+  const { about, cause, evidence, ok, authority = 'agent' } = seen
+  return recordOf('anti_pattern', about, cause, {
+    ...{ trigger: { kind: 'failure', text: trigger }, text, instead, evidence, authority },
+    outcome: ok ? 'success' : 'failure',
+  })
 }
 
 function because({ issue }: SeenStep): string {

@@ -31,6 +31,7 @@ export const EVENT_PHASES: Partial<Record<EventKind, readonly Phase[]>> = {
   'permission.decided': ['record'],
   'escalation.answered': ['record'],
   'hook.captured': ['record'],
+  'task.verified': ['record'],
   'task.finished': ['record', 'organise', 'improve'],
   'task.failed': ['record', 'organise', 'improve'],
   'session.ended': ['organise', 'improve'],

@@ -24,7 +24,7 @@ import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { git } from '../../workspace/git/git.ts'
 import { blobOf, checkFacts } from './about-files.ts'
-import type { KnownFix } from './command-lessons.ts'
+import type { DeadEnd, KnownFix } from './command-lessons.ts'
 import { improve } from './improve.ts'
 import { type MeasureDeps, type MeasuredPeriod, measureMemory } from './measure.ts'
 import type { Arm } from './recall.ts'
@@ -46,6 +46,7 @@ export interface ProjectMemory extends Disposable {
   noteRecall(task: Task, shown: { arm: Arm; items: readonly RecalledItem[]; agent: string | null }): Promise<void>
   recallOf(task: string, attempt: number): RecordOf<'recall'> | undefined
   knownFixes(key: string): readonly KnownFix[]
+  deadEnds(key: string): readonly DeadEnd[]
   /** Whether people allow or refuse calls like this one; undefined if experience is not sure, and for HIGH. */
   advise(project: string, tool: string, assessment: Assessment, learning: LearningRule): Promise<Advice | undefined>
   /** Does a slice of the upkeep (`maintain`), and looks at the files that facts speak of; with `improves`, also what outcomes change. False if there is more to do. */
@@ -59,7 +60,10 @@ const MOST_PROCEDURES = 200
 export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.now): ProjectMemory {
   const broker = openMemory(paths, { lockWaitMs: LOCK_WAIT_MS })
   const keys = new Map<string, ReturnType<typeof projectKeys>>()
+  /** The projects whose facts are to be compared with their files, and how far that is; the next one first. */
+  const unchecked = new Map<string, number>()
   const keysOf = (project: string) => {
+    if (!unchecked.has(project)) unchecked.set(project, 0)
     const found = keys.get(project) ?? projectKeys(project, readGit)
     keys.set(project, found)
     found.catch(() => keys.delete(project))
@@ -74,6 +78,18 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
   }
   /** The projects of sessions, as far as something was learned in them. */
   const homes = new Map<string, string>()
+  /** Looks at the files of some facts. False while there are more of them. */
+  const checkFiles = async () => {
+    const until = performance.now() + CHECK_MS
+    for (const [project, from] of unchecked) {
+      const about = { project, keys: await keysOf(project), from, now: now() }
+      const { next } = checkFacts(broker, { ...about, withinMs: until - performance.now() })
+      if (next > 0) unchecked.set(project, next)
+      else unchecked.delete(project)
+      if (performance.now() >= until) break
+    }
+    return unchecked.size === 0
+  }
   /** The thresholds of each project, read where a task or a conversation begins: nothing changes in the middle of one. */
   const policies = new Map<string, PolicyValues>()
   return {
@@ -125,6 +141,14 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
         return trigger?.kind === 'failure' && action !== null ? [{ trigger: trigger.text, action }] : []
       })
     },
+    deadEnds(key) {
+      const reader = { ...AS_PERSON, agent: null, projects: [key] }
+      const found = broker.find({ reader, kinds: ['anti_pattern'], limit: MOST_PROCEDURES })
+      return found.flatMap(({ item: { trigger, text, action: instead } }) => {
+        const said = instead === null ? text : text.slice(0, -` Instead: ${instead}`.length)
+        return trigger?.kind === 'failure' ? [{ trigger: trigger.text, text: said, instead }] : []
+      })
+    },
     async advise(project, tool, { risk, normalised }, learning) {
       if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return undefined
       const reader = await readerOf({ project })
@@ -144,9 +168,7 @@ export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.no
     async tidy({ improves, retentionDays }) {
       const { isDone } = maintain(broker, { now: now(), retentionDays, withinMs: SLICE_MS })
       if (improves && isDone) improve(broker, { now: now(), projectOf: session => homes.get(session) })
-      for (const [project, found] of isDone ? keys : [])
-        checkFacts(broker, { project, keys: await found, now: now(), withinMs: CHECK_MS })
-      return isDone
+      return isDone && (await checkFiles())
     },
     [Symbol.dispose]: () => broker[Symbol.dispose](),
   }

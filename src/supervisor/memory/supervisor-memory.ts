@@ -105,6 +105,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       keysOf: async project => ((await ownSettings(project)).enabled ? memory.keysOf(project) : undefined),
       write: async records => void memory.write(records),
       knownFixes: memory.knownFixes,
+      deadEnds: memory.deadEnds,
       recallOf: memory.recallOf,
     })
     return { memory, learner }

@@ -50,7 +50,7 @@ test('without a daemon, hooks learn from a conversation at its end and tell the 
   await store.observed.capture(rows)
   const stored: string[] = []
   const learner = openLearner({
-    ...{ store, paths, log: silentLog, knownFixes: () => [], recallOf: () => undefined },
+    ...{ store, paths, log: silentLog, knownFixes: () => [], deadEnds: () => [], recallOf: () => undefined },
     keysOf: () => memory.keysOf(project),
     write: async records => {
       const { stored: fresh } = memory.write(records)
