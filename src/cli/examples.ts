@@ -29,9 +29,14 @@ export const EXAMPLES: Record<string, readonly string[]> = {
     'pcc memory search --all npm',
   ],
   'memory show': ['pcc memory show i-3fa91c0d12ab34cd', 'pcc memory show m-3fa91c0d12ab34cd56ef7890 --json'],
+  'memory confirm': [
+    'pcc memory confirm i-3fa91c0d12ab34cd',
+    'pcc memory confirm i-3fa91c0d12ab34cd --project ../shop',
+  ],
   'memory remember': [
     'pcc memory remember "Migrations run with npm run migrate"',
     'pcc memory remember --global --category preference "Answer in English"',
+    'pcc memory remember "Prices are rounded down" --file src/cart.ts',
   ],
   'memory forget': [
     'pcc memory forget i-3fa91c0d12ab34cd',
