@@ -124,7 +124,7 @@ async function benchCapture(): Promise<BenchRow> {
   const home = join(dir, 'home/.perpetualcc')
   const paths = appPathsFor({ env })
   await using store = await openStore({ file: paths.database })
-  const queue = openCaptureQueue(rows => store.observed.capture(rows))
+  const record = openCaptureQueue(rows => store.observed.capture(rows))
   const started = performance.now()
   const half = EVENTS / 2
   const share = half / WRITERS
@@ -138,11 +138,10 @@ async function benchCapture(): Promise<BenchRow> {
   const replay = () => replayOutbox({ paths, store, log: silentLog, stopping: new AbortController().signal })
   const waiting: Promise<void>[] = []
   for (let at = 0; at < half; at++) {
-    waiting.push(queue.add([capturedRow(at)]))
+    waiting.push(record([capturedRow(at)]))
     if (at % 1_000 === 0) await Promise.all([...waiting.splice(0), replay()])
   }
   await Promise.all(waiting)
-  await queue.drain()
   while (isWriting) await replay()
   await written
   await replay()

@@ -28,7 +28,7 @@ export interface DaemonHooks {
 export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
   const { paths, agentEnv: env, log, store, policy, supervisor, memory } = daemon
   const processes = new VendorProcesses(paths)
-  const queue = openCaptureQueue(rows => store.observed.capture(rows))
+  const record = openCaptureQueue(rows => store.observed.capture(rows))
   const asking = new WeakMap<HookCaller, () => Promise<Peer[]>>()
   const peersOf = async (caller: HookCaller): Promise<PeerProcess[]> => {
     const peers = (await asking.get(caller)?.()) ?? []
@@ -61,7 +61,7 @@ export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
       judges: async (context, settings) =>
         (await isNested(context)) ? {} : openStopJudges({ ask: supervisor.proposals.ask, env }, context, settings),
     },
-    record: rows => queue.add(rows),
+    record,
     register: async (known, caller) => {
       if (processes.has(known)) return
       // What the hook says of its parents is only a hint: an agent could name the person's own shell.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
 import { checksum } from '../../base/ids.ts'
@@ -46,14 +46,12 @@ export function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'sess
 /** Turns events into what is stored: texts are capped, and secrets are removed. */
 export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
   const before = openEditHashes(join(run, 'hook-edits'))
-  const tasks = new Map<string, string>()
   return {
     describe({ id, at, event, project, decision, process }) {
       const { vendor, session, agent_id } = event
       const call = 'call_id' in event && event.call_id !== undefined ? { call_id: event.call_id } : {}
       const subject = observedId(event)
-      noteTask(event, subject, tasks)
-      const task = tasks.get(subject)
+      const task = findTask(event, join(run, 'hook-tasks', subject))
       const shared = {
         ...{ vendor, session, project, ...(agent_id !== undefined && { subagent: agent_id }), ...call },
         ...(task !== undefined && { named_task: task }),
@@ -70,15 +68,17 @@ export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
   }
 }
 
-/** More conversations than a person has open at once. */
-const MOST_TASKS = 500
-
-/** Without the daemon only the prompt itself has it, because each hook is a process of its own. */
-function noteTask(event: HookEvent, subject: string, tasks: Map<string, string>): void {
-  const [task] = (event.kind === 'prompt' && TASK_ID.exec(event.text)) || []
-  if (task === undefined) return
-  tasks.set(subject, task)
-  for (const oldest of [...tasks.keys()].slice(0, -MOST_TASKS)) tasks.delete(oldest)
+/** The task that the person named last in a conversation. It is kept in a file, because each hook may be a process of its own. */
+function findTask(event: HookEvent, file: string): string | undefined {
+  const [named] = (event.kind === 'prompt' && TASK_ID.exec(event.text)) || []
+  if (named === undefined) return TASK_ID.exec(readRegularFileNow(file, 100)?.toString() ?? '')?.[0]
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    writeFileSync(file, named, { mode: 0o600 })
+  } catch {
+    // Then only this event carries it.
+  }
+  return named
 }
 
 function describeEvent(event: HookEvent, before: EditHashes): Part[] {
@@ -230,9 +230,8 @@ function cap(text: string): string {
   return clean.length > MOST_CHARS ? `${clean.slice(0, MOST_CHARS).toWellFormed()}…` : clean
 }
 
-/** As many rows as one commit holds, and how long the first of them waits for others. */
+/** As many rows as one commit holds. */
 const BATCH = 50
-const WAIT_MS = 3
 
 interface WaitingRows {
   rows: CapturedRow[]
@@ -240,21 +239,19 @@ interface WaitingRows {
   reject(error: unknown): void
 }
 
-/** Stores what hooks report in batches: hooks that come at once share one commit, and each is told after it. */
-export function openCaptureQueue(store: (rows: CapturedRow[]) => Promise<unknown>): {
-  add(rows: CapturedRow[]): Promise<void>
-  drain(): Promise<void>
-} {
+/**
+ * Stores what hooks report, and answers each hook after the commit. A hook that comes alone does not wait for others. The busier the
+ * daemon is, the more hooks it reads at once, and those share one commit.
+ */
+export function openCaptureQueue(
+  store: (rows: CapturedRow[]) => Promise<unknown>,
+): (rows: CapturedRow[]) => Promise<void> {
   let waiting: WaitingRows[] = []
-  let timer: NodeJS.Timeout | undefined
-  let latest: Promise<unknown> = Promise.resolve()
   const flush = () => {
-    clearTimeout(timer)
-    timer = undefined
     const group = waiting
     waiting = []
     if (group.length === 0) return
-    latest = store(group.flatMap(({ rows }) => rows)).then(
+    store(group.flatMap(({ rows }) => rows)).then(
       () => {
         for (const { resolve } of group) resolve()
       },
@@ -263,16 +260,9 @@ export function openCaptureQueue(store: (rows: CapturedRow[]) => Promise<unknown
       },
     )
   }
-  return {
-    add: rows =>
-      new Promise((resolve, reject) => {
-        waiting.push({ rows, resolve, reject })
-        if (waiting.reduce((sum, each) => sum + each.rows.length, 0) >= BATCH) flush()
-        else timer ??= setTimeout(flush, WAIT_MS)
-      }),
-    async drain() {
-      flush()
-      await latest
-    },
-  }
+  return rows =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ rows, resolve, reject }) === 1) setImmediate(flush)
+      if (waiting.reduce((sum, each) => sum + each.rows.length, 0) >= BATCH) flush()
+    })
 }

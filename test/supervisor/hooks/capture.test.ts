@@ -4,10 +4,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
-import { Captured } from '../../../src/domain/hook-capture.ts'
+import { Captured, type CapturedRow } from '../../../src/domain/hook-capture.ts'
 import type { HookEvent } from '../../../src/domain/hooks.ts'
 import type { Decision } from '../../../src/policy/verdict/decide.ts'
-import { openCapture } from '../../../src/supervisor/hooks/capture.ts'
+import { openCapture, openCaptureQueue } from '../../../src/supervisor/hooks/capture.ts'
 import { tempDir } from '../../support/world.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -60,14 +60,43 @@ test('no text is stored whole, whatever a vendor or a script sends', t => {
   assert.equal(hookTranslator('claude').read('PreToolUse', base), undefined, 'an id as long is no id')
 })
 
-test('what a conversation does after a prompt that names a task carries the task', t => {
-  const capture = openCapture({ run: tempDir(t) })
+test('what a conversation does after a prompt that names a task carries the task, although each hook is a process of its own', t => {
+  const run = tempDir(t)
   const see = (session: string, more: object) => {
     const event = { schema_version: 1, vendor: 'claude', native: 'x', session, cwd: '/p', ...more } as HookEvent
-    return capture.describe({ id: 'i', at: 1, event, project: '/p' }).map(({ body }) => Captured.parse(body).named_task)
+    const rows = openCapture({ run }).describe({ id: 'i', at: 1, event, project: '/p' })
+    return rows.map(({ body }) => Captured.parse(body).named_task)
   }
   assert.deepEqual(see('a', { kind: 'prompt', text: 'hello' }), [undefined])
   assert.deepEqual(see('a', { kind: 'prompt', text: 'Do t-0a1b2c now' }), ['t-0a1b2c'])
   const start = { kind: 'session_end', reason: 'other' }
   assert.deepEqual([...see('a', start), ...see('b', start)], ['t-0a1b2c', undefined])
+  assert.deepEqual(see('a', { kind: 'prompt', text: 'Then t-ffffff' }), ['t-ffffff'])
+  assert.deepEqual(see('a', start), ['t-ffffff'])
+})
+
+test('hooks that come at once share a commit of at most 50 rows, and each is answered after its own commit', async () => {
+  const commits: { rows: CapturedRow[]; done: PromiseWithResolvers<void> }[] = []
+  const record = openCaptureQueue(rows => {
+    const done = Promise.withResolvers<void>()
+    commits.push({ rows, done })
+    return done.promise
+  })
+  const answered: number[] = []
+  const hooks = Array.from({ length: 60 }, async (_, at) => {
+    await record([{ at } as CapturedRow])
+    answered.push(at)
+  })
+  await new Promise(setImmediate)
+  assert.deepEqual(
+    commits.map(({ rows }) => rows.length),
+    [50, 10],
+  )
+  assert.deepEqual(answered, [])
+  commits[1]?.done.resolve()
+  await hooks[59]
+  assert.deepEqual(answered, [50, 51, 52, 53, 54, 55, 56, 57, 58, 59])
+  commits[0]?.done.reject(new Error('disk full'))
+  await assert.rejects(Promise.all(hooks), /disk full/)
+  await Promise.allSettled(hooks)
 })
