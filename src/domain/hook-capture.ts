@@ -6,6 +6,7 @@ import { Risk } from './session.ts'
 const Text = z.string().max(20_000)
 const Count = z.int().min(0).max(1_000_000_000)
 const Ms = z.number().nullable()
+const Dollars = z.number().min(0).max(100_000)
 
 /** What every captured event says of its origin. `id` is given where the event happened: the same id is stored once. */
 const Base = z.object({
@@ -59,6 +60,10 @@ export const Captured = z.discriminatedUnion('type', [
     model: Text.optional(),
     input_tokens: Count,
     output_tokens: Count,
+    /** By the vendor's list price; absent if it is not known. */
+    cost_usd: Dollars.optional(),
+    /** Of the whole conversation so far, as the vendor itself counted it. */
+    total_cost_usd: Dollars.optional(),
   }),
   /** Our own verdict on a call. */
   Base.extend({
@@ -102,10 +107,15 @@ export interface ObservedSession {
   denied: number
   input_tokens: number
   output_tokens: number
+  /** Null if it is not known: the price of a model is missing. */
+  cost_usd: number | null
+  /** 1 if list prices are in it, 0 if the vendor itself counted all of it. */
+  cost_estimated: 0 | 1
 }
 
 /** An observed session that is open. */
-export interface ObservedView extends ObservedSession {
+export interface ObservedView extends Omit<ObservedSession, 'cost_estimated'> {
+  cost_estimated: boolean
   /** How much of an hour's tokens all such sessions of its vendor used in the last hour, as an estimate. */
   quota: number
 }

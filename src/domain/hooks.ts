@@ -92,12 +92,17 @@ const Kinds = {
     background: number,
     /** The context is so full that going on makes no sense; absent where the vendor does not say. */
     full_context: maybe(flag),
+    model: maybe(word),
   },
   compaction: Base,
   notification: { ...Base, text, type: maybe(text) },
   /** A turn or the whole session failed. */
   failure: { ...Base, error_type: text, message: text },
-  usage: { ...Base, model: maybe(word), input_tokens: number, output_tokens: number },
+  usage: {
+    ...{ ...Base, model: maybe(word), input_tokens: number, output_tokens: number },
+    /** What it cost: by list prices, and the whole conversation by the vendor's own count, where either is known. */
+    ...{ cost_usd: maybe(number), total_cost_usd: maybe(number) },
+  },
   /** An event that this version does not know. It is recorded and never decided. */
   unknown: Base,
 }

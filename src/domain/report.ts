@@ -52,6 +52,12 @@ export const ObservedWork = z.object({
   denied: z.number(),
   input_tokens: z.number(),
   output_tokens: z.number(),
+  /** Of the conversations whose cost is known. */
+  cost_usd: z.number(),
+  /** Whether list prices are in it. */
+  cost_estimated: z.boolean(),
+  /** Conversations that used tokens at a price that is not known. */
+  cost_unknown: z.number(),
 })
 export type ObservedWork = z.infer<typeof ObservedWork>
 

@@ -5,7 +5,7 @@ import { apiReplies } from './api-replies.ts'
 import { allowedOnce } from './escalations.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
-import { observedSessions, observedUsage } from './observed.ts'
+import { observedCost, observedSessions, observedUsage } from './observed.ts'
 
 /**
  * A task says nothing about its retries unless somebody asked for a number: `max_retries` may be null. Until now the default,
@@ -43,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   observedUsage,
   apiAccess,
   apiReplies,
+  observedCost,
 ]

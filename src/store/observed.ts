@@ -51,6 +51,17 @@ export const observedUsage: Migration = {
   },
 }
 
+/** What an observed session cost. That of earlier ones is not known. */
+export const observedCost: Migration = {
+  number: 32,
+  name: 'cost of observed sessions',
+  async up(db, { columns }) {
+    const table = db.schema.alterTable('observed_sessions')
+    await table.addColumn('cost_usd', columns.real).execute()
+    await table.addColumn('cost_estimated', columns.integer, column => column.notNull().defaultTo(1)).execute()
+  },
+}
+
 /** Opens the tables of observed sessions. */
 export function openObservedStore(read: Kysely<Tables>, writer: Writer): ObservedStore {
   return {
@@ -140,7 +151,18 @@ function applyCaptured(known: ObservedSession | undefined, { at, subject, body, 
     denied: before.denied + (body.type === 'call_decided' && body.verdict === 'deny' ? 1 : 0),
     input_tokens: before.input_tokens + tokens.input_tokens,
     output_tokens: before.output_tokens + tokens.output_tokens,
+    ...(body.type === 'usage' && costAfter(before, body)),
   }
+}
+
+/** The vendor's own count replaces every estimate; what is used after it is estimated again. */
+function costAfter(
+  { cost_usd }: ObservedSession,
+  used: Extract<Captured, { type: 'usage' }>,
+): Pick<ObservedSession, 'cost_usd' | 'cost_estimated'> {
+  if (used.total_cost_usd !== undefined) return { cost_usd: used.total_cost_usd, cost_estimated: 0 }
+  const isKnown = cost_usd !== null && used.cost_usd !== undefined
+  return { cost_usd: isKnown ? cost_usd + (used.cost_usd ?? 0) : null, cost_estimated: 1 }
 }
 
 function endOf(body: Captured): string {
@@ -149,6 +171,6 @@ function endOf(body: Captured): string {
 
 function newSession(id: string, at: number, { vendor, session, project }: Captured): ObservedSession {
   const times = { started_at: at, last_at: at, ended_at: null, ended_as: null }
-  const counts = { calls: 0, denied: 0, input_tokens: 0, output_tokens: 0 }
+  const counts = { calls: 0, denied: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0, cost_estimated: 0 as const }
   return { id, vendor, vendor_session: session, project, model: null, pid: null, start_time: null, ...times, ...counts }
 }

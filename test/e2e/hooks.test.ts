@@ -27,6 +27,6 @@ test('Claude Code in a terminal of a person is refused a HIGH call, allowed an e
     command: prompt => [claudeBinary(), '--permission-mode', 'default', prompt],
     shell: command => ({ Bash: { command, description: 'a step' } }),
     ask: { AskUserQuestion: { questions: [{ ...QUESTION, multiSelect: false }] } },
-    judged: true,
+    judged: 'verifier = "on"',
     answered: /Your questions have been answered: [^}]*Which database should I use[^}]*Postgres/,
   }))

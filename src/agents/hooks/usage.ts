@@ -2,32 +2,55 @@ import * as z from 'zod'
 import { parseJson } from '../../base/json.ts'
 import type { HookVendor } from '../../domain/hooks.ts'
 
-/** What one answer of the model used, without what came from a cache. */
-export interface RecordedUsage {
+/** Tokens of an answer. */
+interface UsedTokens {
+  /** Without those that came from a cache or went into one. */
+  input: number
+  output: number
+  cacheRead: number
+  cacheWrite: number
+}
+
+/** What one answer of the model used. */
+interface RecordedAnswer extends UsedTokens {
   /** Of the answer: a record may hold it several times. */
   id: string
   model?: string | undefined
+}
+
+/** What a conversation used in some lines of its record. */
+export interface RecordedUsage {
+  /** The last model. */
+  model?: string | undefined
+  /** Without what came from a cache. */
   input_tokens: number
   output_tokens: number
+  /** By list prices; undefined if the price of one of the models is not known. */
+  cost_usd?: number | undefined
+  /** The cost of the whole conversation so far, if the vendor wrote it down. */
+  total_cost_usd?: number | undefined
 }
 
 /** More than any model takes at once: a record that says more was not written by the vendor, and would use up the estimate. */
 const count = z.int().min(0).max(10_000_000).default(0)
 
 /** How each vendor writes down what an answer used, in a line of its own record of a conversation. */
-const FORMS: Record<HookVendor, z.ZodType<RecordedUsage>> = {
+const FORMS: Record<HookVendor, z.ZodType<RecordedAnswer>> = {
   claude: z
     .object({
       type: z.literal('assistant'),
       message: z.object({
         id: z.string(),
         model: z.string().optional(),
-        usage: z.object({ input_tokens: count, output_tokens: count, cache_creation_input_tokens: count }),
+        usage: z.object({
+          ...{ input_tokens: count, output_tokens: count },
+          ...{ cache_creation_input_tokens: count, cache_read_input_tokens: count },
+        }),
       }),
     })
     .transform(({ message: { id, model, usage } }) => ({
-      ...{ id, model, output_tokens: usage.output_tokens },
-      input_tokens: usage.input_tokens + usage.cache_creation_input_tokens,
+      ...{ id, model, input: usage.input_tokens, output: usage.output_tokens },
+      ...{ cacheRead: usage.cache_read_input_tokens, cacheWrite: usage.cache_creation_input_tokens },
     })),
   codex: z
     .object({
@@ -38,8 +61,8 @@ const FORMS: Record<HookVendor, z.ZodType<RecordedUsage>> = {
       }),
     })
     .transform(({ payload: { response_id, usage } }) => ({
-      ...{ id: response_id, output_tokens: usage.output_tokens },
-      input_tokens: Math.max(0, usage.input_tokens - usage.cached_input_tokens),
+      ...{ id: response_id, output: usage.output_tokens },
+      ...splitInput(usage.input_tokens, usage.cached_input_tokens),
     })),
   gemini: z
     .object({
@@ -47,8 +70,8 @@ const FORMS: Record<HookVendor, z.ZodType<RecordedUsage>> = {
       tokens: z.object({ input: count, output: count, cached: count, thoughts: count }),
     })
     .transform(({ id, model, tokens }) => ({
-      ...{ id, model, output_tokens: tokens.output + tokens.thoughts },
-      input_tokens: Math.max(0, tokens.input - tokens.cached),
+      ...{ id, model, output: tokens.output + tokens.thoughts },
+      ...splitInput(tokens.input, tokens.cached),
     })),
   copilot: z
     .object({
@@ -61,17 +84,72 @@ const FORMS: Record<HookVendor, z.ZodType<RecordedUsage>> = {
       }),
     })
     .transform(({ id, data: { usage } }) => ({
-      ...{ id, model: usage.model, output_tokens: usage.outputTokens },
-      input_tokens: Math.max(0, usage.inputTokens - usage.cacheReadTokens),
+      ...{ id, model: usage.model, output: usage.outputTokens },
+      ...splitInput(usage.inputTokens, usage.cacheReadTokens),
     })),
 }
 
-/** What the answers in these lines used, and the last model; undefined if there are none. */
-export function sumUsage(vendor: HookVendor, lines: readonly string[]): Omit<RecordedUsage, 'id'> | undefined {
-  const found = lines.flatMap(line => FORMS[vendor].safeParse(parseJson(line)).data ?? [])
-  const answers = [...new Map(found.map(each => [each.id, each])).values()]
-  if (answers.length === 0) return undefined
-  const total = (key: 'input_tokens' | 'output_tokens') => answers.reduce((sum, each) => sum + each[key], 0)
-  const model = answers.findLast(each => each.model !== undefined)?.model
-  return { input_tokens: total('input_tokens'), output_tokens: total('output_tokens'), model }
+/** Most vendors count what came from a cache as a part of the input. */
+function splitInput(all: number, cached: number): Omit<UsedTokens, 'output'> {
+  return { input: Math.max(0, all - cached), cacheRead: Math.min(all, cached), cacheWrite: 0 }
+}
+
+/** Claude Code writes down the cost of the whole conversation when it ends. Other vendors write none. */
+const CostState = z.object({
+  type: z.literal('cost-state'),
+  totalCostUSD: z.number().min(0).max(100_000),
+  hasUnknownModelCost: z.literal(false),
+})
+
+/** What the answers in these lines used; undefined if there are none. `model` is the one of answers that name none. */
+export function sumUsage(vendor: HookVendor, lines: readonly string[], model?: string): RecordedUsage | undefined {
+  const records = lines.map(line => parseJson(line))
+  const found = records.flatMap(record => FORMS[vendor].safeParse(record).data ?? [])
+  const answers = [...new Map(found.map(each => [each.id, { ...each, model: each.model ?? model }])).values()]
+  const total = vendor === 'claude' ? records.findLast(record => CostState.safeParse(record).success) : undefined
+  if (answers.length === 0 && total === undefined) return undefined
+  const costs = answers.map(each => estimateCost(each.model, each))
+  return {
+    model: answers.findLast(each => each.model !== undefined)?.model,
+    input_tokens: answers.reduce((sum, { input, cacheWrite }) => sum + input + cacheWrite, 0),
+    output_tokens: answers.reduce((sum, { output }) => sum + output, 0),
+    cost_usd: costs.reduce((sum, cost) => (sum === undefined || cost === undefined ? undefined : sum + cost), 0),
+    total_cost_usd: CostState.safeParse(total).data?.totalCostUSD,
+  }
+}
+
+/**
+ * List prices in US dollars for a million tokens, input and output, in the autumn of 2026: those of Claude as Claude Code 2.1.325 itself counts
+ * them (an end-to-end test compares), the others as their vendors published them. The first match counts. A model that is missing has no
+ * estimate: a wrong number would be worse than none.
+ */
+const PRICES: readonly (readonly [model: RegExp, input: number, output: number])[] = [
+  [/^claude-opus-5[.-]5/, 4, 20],
+  [/^claude-opus-(4[.-][5-9]|5$)/, 5, 25],
+  [/^claude-sonnet-5/, 2, 10],
+  [/^claude-sonnet-4/, 3, 15],
+  [/^claude-haiku-5[.-]5/, 0.1, 0.5],
+  [/^claude-haiku-4[.-]5/, 1, 5],
+  [/^claude-fable-5[.-]2/, 8, 40],
+  [/^gpt-5\.5$/, 5, 30],
+  [/^gpt-5\.4$/, 2.5, 15],
+  [/^gpt-5\.[23](-codex)?$/, 1.75, 14],
+  [/^gpt-5(\.1)?(-codex)?$/, 1.25, 10],
+  [/^gpt-5-mini$/, 0.25, 2],
+  [/^gemini-3(\.1)?-pro/, 2, 12],
+  [/^gemini-3-flash/, 0.5, 3],
+  [/^gemini-2\.5-pro/, 1.25, 10],
+  [/^gemini-2\.5-flash$/, 0.3, 2.5],
+]
+/** What a token from a cache costs of a usual one, at each of these vendors; and what it costs to put one there. */
+const CACHE_READ = 0.1
+const CACHE_WRITE = 1.25
+
+/** What an answer costs by the vendor's list price; undefined if the model is not known. Longer prompts and other tiers may cost more. */
+function estimateCost(model: string | undefined, used: UsedTokens): number | undefined {
+  const price = PRICES.find(([name]) => model !== undefined && name.test(model))
+  if (!price) return undefined
+  const [, input, output] = price
+  const paid = used.input + used.cacheRead * CACHE_READ + used.cacheWrite * CACHE_WRITE
+  return (paid * input + used.output * output) / 1_000_000
 }

@@ -77,9 +77,12 @@ export function spentText({ spent }: Pick<Report, 'spent'>): string {
 
 /** What agents did that the person started, if there were any. */
 export function observedText({ observed }: Pick<Report, 'observed'>): string[] {
-  const { sessions, calls, denied, input_tokens, output_tokens } = observed
+  const { sessions, calls, denied, input_tokens, output_tokens, cost_usd, cost_estimated, cost_unknown } = observed
   if (sessions === 0) return []
-  const tokens = `${shortCount(input_tokens)} tokens in, ${shortCount(output_tokens)} out`
+  const known = cost_unknown === sessions ? [] : [`${money(cost_usd)}${cost_estimated ? ' (estimated)' : ''}`]
+  const unknown = cost_unknown === 0 ? [] : [`the cost of ${cost_unknown} not known`]
+  const cost = [...known, ...unknown].join(', ')
+  const tokens = `${shortCount(input_tokens)} tokens in, ${shortCount(output_tokens)} out, ${cost}`
   const work = `${counted(calls, 'call')}, ${denied} refused${input_tokens + output_tokens > 0 ? `, ${tokens}` : ''}`
   return [`Started by you: ${counted(sessions, 'session')} with ${work} (pcc hooks log)`]
 }

@@ -1,6 +1,6 @@
 import type { SessionView } from '../../domain/api.ts'
 import type { ObservedView } from '../../domain/hook-capture.ts'
-import { age, counted, shortCount, statusWords, wakeTime } from './format.ts'
+import { age, counted, money, shortCount, statusWords, wakeTime } from './format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone, widthOf, wrap } from './text.ts'
 
 export interface Cell {
@@ -49,13 +49,19 @@ function projectNames(sessions: SessionView[]): Map<string, string> {
 
 /** Agents that pcc did not start and only observes, through their hooks. */
 export function observedLines(sessions: readonly ObservedView[], now: number): string[] {
-  return sessions.map(({ id, vendor, project, calls, denied, input_tokens, output_tokens, quota, last_at }) => {
+  return sessions.map(session => {
+    const { id, vendor, project, calls, denied, input_tokens, output_tokens, quota, last_at } = session
     const refused = denied === 0 ? '' : `, ${denied} refused`
     const used = input_tokens + output_tokens
     const share = quota < 0.005 ? '' : ` (${vendor}: ${Math.round(quota * 100)}% of an hour)`
-    const tokens = used === 0 ? '' : `, ${shortCount(used)} tokens${share}`
+    const tokens = used === 0 ? '' : `, ${shortCount(used)} tokens${share}, ${observedCost(session)}`
     return `${id}  observed  ${vendor} in ${firstLine(project)}: ${counted(calls, 'call')}${refused}${tokens}, last ${age(now - last_at)} ago`
   })
+}
+
+function observedCost({ cost_usd, cost_estimated }: ObservedView): string {
+  if (cost_usd === null) return 'cost not known'
+  return cost_estimated ? `about ${money(cost_usd)}` : money(cost_usd)
 }
 
 /** The line below the table when something waits for a person. */

@@ -68,7 +68,11 @@ const OPEN_MS = 3_600_000
 /** The conversations of agents that pcc did not start and that are open. */
 export async function listObserved(daemon: DaemonContext, project: string | undefined): Promise<ObservedView[]> {
   const rows = (await daemon.store.observed.list({ project })).filter(isOpen)
-  return Promise.all(rows.map(async row => ({ ...row, quota: await daemon.quota.observed(row.vendor) })))
+  return Promise.all(
+    rows.map(async row => {
+      return { ...row, cost_estimated: row.cost_estimated === 1, quota: await daemon.quota.observed(row.vendor) }
+    }),
+  )
 }
 
 function isOpen({ ended_at, last_at, pid, start_time }: ObservedSession): boolean {

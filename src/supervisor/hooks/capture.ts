@@ -90,8 +90,12 @@ function describeEvent(event: HookEvent, before: EditHashes): Part[] {
     case 'failure':
       return describeFailure(event)
     case 'usage': {
-      const { input_tokens, output_tokens, model } = event
-      return [{ type: 'usage', input_tokens, output_tokens, ...(model !== undefined && { model }) }]
+      const { input_tokens, output_tokens, model, cost_usd, total_cost_usd } = event
+      const costs = {
+        ...(cost_usd !== undefined && { cost_usd }),
+        ...(total_cost_usd !== undefined && { total_cost_usd }),
+      }
+      return [{ type: 'usage', input_tokens, output_tokens, ...(model !== undefined && { model }), ...costs }]
     }
     case 'tool_before':
       return describeStart(event)

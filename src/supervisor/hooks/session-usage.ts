@@ -20,7 +20,7 @@ export function readSessionUsage(event: HookEvent, { run }: Pick<AppPaths, 'run'
   try {
     const { lines, next } = readLines(transcript, from ?? 0, from === undefined && kind === 'session_start')
     if (next !== from) writeMark(mark, next)
-    const used = sumUsage(vendor, lines)
+    const used = sumUsage(vendor, lines, 'model' in event ? event.model : undefined)
     return used && { ...baseOf(event), kind: 'usage', ...used }
   } catch {
     return undefined // the vendor has written no record yet, or it may not be read

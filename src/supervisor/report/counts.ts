@@ -201,5 +201,8 @@ export function countObserved(sessions: readonly ObservedSession[], until: numbe
   return {
     ...{ sessions: open.length, calls: total('calls'), denied: total('denied') },
     ...{ input_tokens: total('input_tokens'), output_tokens: total('output_tokens') },
+    cost_usd: open.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0),
+    cost_estimated: open.some(({ cost_usd, cost_estimated }) => cost_usd !== null && cost_estimated === 1),
+    cost_unknown: open.filter(({ cost_usd }) => cost_usd === null).length,
   }
 }

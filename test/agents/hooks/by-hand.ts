@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
+import * as z from 'zod'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { Captured } from '../../../src/domain/hook-capture.ts'
 import type { HookVendor } from '../../../src/domain/hooks.ts'
 import { openAnswerMemory } from '../../../src/human/remembered-answers.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
@@ -59,8 +61,11 @@ export interface AgentByHand {
   ask: Record<string, unknown>
   /** How the model is told the remembered answer. */
   answered: RegExp
-  /** The daemon has an agent that judges: it holds the agent when its tests pass, and without the daemon the same files are held once. */
-  judged?: true
+  /**
+   * The setting of gates by which the daemon has an agent that judges: it holds the agent when its tests pass, and without the daemon the
+   * same files are held once.
+   */
+  judged?: 'verifier = "on"' | 'second_opinion = "codex"'
 }
 
 const JUDGED = '{"verdict":"fail","criteria":[],"remarks":"the door is missing"}'
@@ -91,7 +96,7 @@ export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise
   await hooks(pcc, project, ['install', `--${agent.vendor}`, '--yes'])
   await agent.agree?.({ home: pcc.home, project, env })
   for (const daemon of ['without', 'with'] as const) {
-    if (daemon === 'with' && agent.judged) await startJudging(pcc, env)
+    if (daemon === 'with' && agent.judged) await startJudging(pcc, env, agent.judged)
     else if (daemon === 'with') assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
     const seen = model.requests.length
     const terminal = openPty(t, agent.command(`tidy ${daemon} it`), { cwd: project, env })
@@ -117,18 +122,39 @@ export async function isHeldByHooks(t: TestContext, agent: AgentByHand): Promise
   assert.equal(existsSync(join(pcc.home, 'Documents')), true)
   const { stdout } = await pcc.run(['hooks', 'log', '--json', '--tail', '500'])
   assert.equal(stdout.match(/"verdict": ?"deny"/g)?.length, 2, 'what happened without the daemon is stored too')
-  assert.match(stdout, /"type":"usage".*"input_tokens":[1-9]/, 'what was used is known')
+  checkCosts(stdout)
   const report = await pcc.run(['report', '--since', '1h'])
-  assert.match(report.stdout, /Started by you: 2 sessions with .* 2 refused, .* tokens in/, report.stderr)
+  assert.match(report.stdout, /Started by you: 2 sessions with .* 2 refused, .* tokens in.*\$0\.\d+/, report.stderr)
   await hooks(pcc, project, ['uninstall', `--${agent.vendor}`, '--yes'])
   assert.equal(readIfThere(settings), before)
 }
 
+/** What each conversation cost is known; and if the vendor itself counted that of the first, our list prices come to the same. */
+function checkCosts(log: string): void {
+  const rows = log.split('\n').flatMap(line => (line === '' ? [] : [Logged.parse(JSON.parse(line))]))
+  const [first, ...others] = [...Map.groupBy(rows, ({ subject }) => subject).values()].map(own => {
+    const used = own.flatMap(({ body }) => (body.type === 'usage' ? [body] : []))
+    const cost = used.reduce((sum, { cost_usd = Number.NaN }) => sum + cost_usd, 0)
+    assert.ok(cost > 0, `the cost is ${cost} after ${JSON.stringify(used)}`)
+    return {
+      cost,
+      counted: used.findLast(({ total_cost_usd }) => total_cost_usd !== undefined)?.total_cost_usd ?? cost,
+    }
+  })
+  assert.ok(first && others.length === 1)
+  assert.ok(
+    Math.abs(first.counted - first.cost) < 1e-6,
+    `${first.cost} by our prices, ${first.counted} by the vendor's`,
+  )
+}
+
+const Logged = z.object({ subject: z.string(), body: Captured })
+
 /** The person has an agent judge the work of others, and a daemon whose own environment has the key for it. */
-async function startJudging(pcc: Pcc, env: Record<string, string>): Promise<void> {
+async function startJudging(pcc: Pcc, env: Record<string, string>, gates: string): Promise<void> {
   const { configFile } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(configFile), { recursive: true })
-  writeFileSync(configFile, '[gates]\nverifier = "on"\n[agents]\nsandbox = "off"\n')
+  writeFileSync(configFile, `[gates]\n${gates}\n[agents]\nsandbox = "off"\n`)
   const { stdout } = pcc.spawn(['daemon', 'run'], { env })
   assert.match(String((await once(stdout ?? assert.fail(), 'data'))[0]), /"ready":true/)
 }

@@ -4,11 +4,15 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openQuota } from '../../../src/agents/limits/quota.ts'
 import { systemClock } from '../../../src/base/clock.ts'
+import { observedText } from '../../../src/cli/commands/report-format.ts'
+import { observedLines } from '../../../src/cli/render/list-table.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
+import type { ObservedView } from '../../../src/domain/hook-capture.ts'
 import type { HookEvent, HookVendor } from '../../../src/domain/hooks.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { observedId, openCapture } from '../../../src/supervisor/hooks/capture.ts'
 import { readSessionUsage } from '../../../src/supervisor/hooks/session-usage.ts'
+import { countObserved } from '../../../src/supervisor/report/counts.ts'
 import { tempDir } from '../../support/world.ts'
 
 /** A line of each vendor's own record, as its real program writes it. */
@@ -16,7 +20,7 @@ const LINES: Record<HookVendor, (id: string) => object> = {
   claude: id => ({
     type: 'assistant',
     message: {
-      ...{ id, role: 'assistant', model: 'opus' },
+      ...{ id, role: 'assistant', model: 'claude-opus-4-6' },
       usage: { input_tokens: 60, cache_creation_input_tokens: 40, cache_read_input_tokens: 9000, output_tokens: 10 },
     },
   }),
@@ -28,7 +32,12 @@ const LINES: Record<HookVendor, (id: string) => object> = {
       thread_token_usage: { input_tokens: 99_999, output_tokens: 99_999 },
     },
   }),
-  gemini: id => ({ id, type: 'gemini', tokens: { input: 9100, output: 6, cached: 9000, thoughts: 4 }, model: 'pro' }),
+  gemini: id => ({
+    id,
+    type: 'gemini',
+    tokens: { input: 9100, output: 6, cached: 9000, thoughts: 4 },
+    model: 'gemini-2.5-pro',
+  }),
   copilot: id => ({
     ...{ type: 'session.usage_record', id },
     data: { usage: { model: 'sonnet', inputTokens: 9100, outputTokens: 10, cacheReadTokens: 9000 } },
@@ -38,8 +47,13 @@ const LINES: Record<HookVendor, (id: string) => object> = {
 const eventOf = (vendor: HookVendor, kind: 'session_start' | 'stop', transcript: string) =>
   ({
     ...{ schema_version: 1, vendor, native: 'x', session: 's', cwd: '/p', transcript, kind },
-    ...{ source: 'resume', text: '', again: false, background: 0 },
+    ...{ source: 'resume', text: '', again: false, background: 0, model: vendor === 'codex' ? 'gpt-5.5' : undefined },
   }) as HookEvent
+
+/** What each of these lines costs by the list price of its model, cached tokens included; Copilot's line names no model that has one. */
+const COSTS: Record<HookVendor, number | undefined> = {
+  ...{ claude: 0.0053, codex: 0.0053, gemini: 0.00135, copilot: undefined },
+}
 
 for (const vendor of Object.keys(LINES) as HookVendor[])
   test(`what a conversation of ${vendor} used is read from its own record, once, and not from before its first hook`, t => {
@@ -47,8 +61,10 @@ for (const vendor of Object.keys(LINES) as HookVendor[])
     const record = join(dir, 'record.jsonl')
     const add = (...ids: string[]) =>
       appendFileSync(record, ids.map(id => `${JSON.stringify(LINES[vendor](id))}\n`).join(''))
+    const costs: (number | undefined)[] = []
     const look = (kind: 'session_start' | 'stop') => {
       const found = readSessionUsage(eventOf(vendor, kind, record), { run: dir })
+      if (found) costs.push(found.cost_usd)
       return found && [found.input_tokens, found.output_tokens]
     }
     add('old')
@@ -64,6 +80,9 @@ for (const vendor of Object.keys(LINES) as HookVendor[])
     writeFileSync(record, '')
     add('d')
     assert.deepEqual(look('stop'), [100, 10], 'a record that was written anew is read from its beginning')
+    const each = COSTS[vendor]
+    const rounded = costs.map(cost => (cost === undefined ? undefined : Math.round(cost * 1e6) / 1e6))
+    assert.deepEqual(rounded, each === undefined ? [each, each, each] : [each * 2, each, each])
   })
 
 test('a record that is missing, is no file or names absurd numbers says nothing', t => {
@@ -100,5 +119,60 @@ test('what observed sessions used counts for their rows and for the estimate of 
   assert.deepEqual(
     estimates.map(({ windows }) => windows.map(({ source, utilization }) => [source, utilization])),
     [[['estimate', 0.25]], [['estimate', 0]]],
+  )
+})
+
+test('the cost of a conversation is estimated from list prices until Claude Code has written down its own count', async t => {
+  const dir = tempDir(t)
+  const record = join(dir, 'record.jsonl')
+  const store = await openStore({ file: join(dir, 'db') })
+  t.after(() => store.close())
+  const capture = openCapture({ run: dir })
+  let number = 0
+  const see = async (line: object) => {
+    appendFileSync(record, `${JSON.stringify(line)}\n`)
+    const event = readSessionUsage(eventOf('claude', 'stop', record), { run: dir })
+    assert.ok(event)
+    await store.observed.capture(capture.describe({ id: `e-${number++}`, at: number, event, project: '/p' }))
+    const sessions = await store.observed.list()
+    const { cost_usd, cost_estimated, cost_unknown } = countObserved(sessions, 1_000)
+    return [cost_usd, cost_estimated, cost_unknown]
+  }
+  const answer = (id: string, model: string) => ({
+    type: 'assistant',
+    message: { id, model, usage: { input_tokens: 100_000, output_tokens: 0 } },
+  })
+  const counted = (totalCostUSD: number, more = {}) => {
+    return { type: 'cost-state', totalCostUSD, hasUnknownModelCost: false, ...more }
+  }
+  assert.deepEqual(await see(answer('a', 'claude-opus-4-6')), [0.5, true, 0])
+  assert.deepEqual(await see(answer('b', 'a-model-of-tomorrow')), [0, false, 1], 'a sum without one part is no sum')
+  assert.deepEqual(await see(counted(1.25)), [1.25, false, 0], 'what the vendor counted is known again')
+  assert.deepEqual(
+    await see(answer('c', 'claude-haiku-4-5')),
+    [1.35, true, 0],
+    'a resumed conversation goes on from there',
+  )
+  appendFileSync(record, `${JSON.stringify(counted(9, { hasUnknownModelCost: true }))}\n`)
+  assert.equal(readSessionUsage(eventOf('claude', 'stop', record), { run: dir }), undefined, 'it left something out')
+})
+
+test('pcc list and pcc report say what observed sessions cost, and whether that is estimated', () => {
+  const row = { id: 'o-1', vendor: 'claude', project: '/p', calls: 2, denied: 0, quota: 0, last_at: 0 } as ObservedView
+  const used = { ...row, input_tokens: 1000, output_tokens: 0 }
+  const line = (cost_usd: number | null, cost_estimated: boolean) =>
+    observedLines([{ ...used, cost_usd, cost_estimated }], 60_000)[0]?.replace(/.*tokens/, '')
+  assert.deepEqual(
+    [line(0.5, true), line(0.5, false), line(null, true)],
+    [', about $0.50, last 1m ago', ', $0.50, last 1m ago', ', cost not known, last 1m ago'],
+  )
+  const work = { sessions: 3, calls: 2, denied: 1, input_tokens: 1000, output_tokens: 10 }
+  const report = (cost_usd: number, cost_estimated: boolean, cost_unknown: number) =>
+    observedText({ observed: { ...work, cost_usd, cost_estimated, cost_unknown } })[0]?.replace(/.*out, /, '')
+  assert.deepEqual(
+    [report(1.5, true, 0), report(1.5, false, 1), report(0, false, 3)],
+    ['$1.50 (estimated)', '$1.50, the cost of 1 not known', 'the cost of 3 not known'].map(
+      text => `${text} (pcc hooks log)`,
+    ),
   )
 })

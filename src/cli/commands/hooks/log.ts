@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../../domain/event.ts'
 import type { Captured } from '../../../domain/hook-capture.ts'
 import { openClient } from '../../connection/client.ts'
 import type { CommandContext } from '../../context.ts'
-import { dateTime } from '../../render/format.ts'
+import { dateTime, money } from '../../render/format.ts'
 
 /** `pcc hooks log`: what hooks reported, and with `follow` what comes. */
 export async function showHookLog(
@@ -59,10 +59,15 @@ function describe(body: Captured): string {
     case 'bash_output':
       return body.exit_code === null ? `ran ${body.command}` : `exit ${body.exit_code} of ${body.command}`
     case 'usage':
-      return `used ${body.input_tokens} tokens in, ${body.output_tokens} out`
+      return `used ${body.input_tokens} tokens in, ${body.output_tokens} out${costOf(body)}`
     case 'call_decided':
       return `${body.tool_name}: ${body.verdict} (${body.risk}) ${body.reason}`
     case 'other':
       return body.event
   }
+}
+
+function costOf({ cost_usd, total_cost_usd }: Extract<Captured, { type: 'usage' }>): string {
+  if (total_cost_usd !== undefined) return `; the conversation cost ${money(total_cost_usd)}`
+  return cost_usd === undefined ? '' : `, about ${money(cost_usd)}`
 }
