@@ -12,7 +12,6 @@ import { describeProgram, findBubblewrap } from '../../base/sandbox/bubblewrap.t
 import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
-import { openSecrets } from '../../domain/config/open-secrets.ts'
 import { fillSecrets, isReference } from '../../domain/config/secret-references.ts'
 import { type Config, defaultValues, SETTING_KEYS, settingOf } from '../../domain/config/settings.ts'
 import { readChannelSetup } from '../../human/notify/channel-setup.ts'
@@ -251,6 +250,8 @@ async function checkAccepted({ paths }: DoctorContext): Promise<DoctorFinding[]>
 
 async function checkNotifications({ paths, config, env }: DoctorContext): Promise<DoctorFinding[]> {
   if (!config) return []
+  // Imported on use: it loads the schemas of the file that holds the secrets.
+  const { openSecrets } = await import('../../domain/config/open-secrets.ts')
   const { notifications } = await fillSecrets(config, openSecrets({ paths, env }))
   const { channels, problems } = readChannelSetup(notifications, env)
   const broken = problems.map(({ channel, problem: what }) =>
