@@ -234,13 +234,18 @@ function recordedPrecedent({ decided }: RecordedRequest): Advice | undefined {
   return by === 'precedent' ? { approve: verdict === 'allow', confidence, reason } : undefined
 }
 
-/** A person who was asked then would be asked again. With nobody there, `ask` means a refusal, then as now. */
+/**
+ * Only rules are tried here: what no rule decides, then or now, is left as it was, because a session knows more than is recorded (its
+ * worktree, its sandbox, its own tools, what the brain thought). A person who was asked then would be asked again. With nobody there,
+ * `ask` means a refusal, then as now.
+ */
 function findChange(
   recorded: RecordedRequest,
   now: { verdict: ReplayChange['now']; by: string; reason: string; rule?: string },
 ) {
   const personWasAsked = wasAsked(recorded)
   const { time, session, request, decided } = recorded
+  if (decided.by !== 'rule' && now.by !== 'rule') return undefined
   const was = personWasAsked ? 'ask' : decided.verdict
   const becomes = now.verdict === 'ask' && !personWasAsked ? 'deny' : now.verdict
   if (was === becomes) return undefined

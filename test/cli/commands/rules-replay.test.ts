@@ -57,7 +57,7 @@ const HISTORY: Recorded[] = [
   { command: 'terraform plan', verdict: 'allow', by: 'rule' },
   { command: 'ssh host uptime', verdict: 'deny', by: 'nobody' },
   { command: 'docker compose up', verdict: 'allow', by: 'precedent' },
-  { command: 'npm run old', verdict: 'deny', by: 'policy', daysAgo: 30 },
+  { command: 'npm run old', verdict: 'deny', by: 'rule', daysAgo: 30 },
 ]
 
 test('under the same rules nothing changes: a person who was asked would be asked again', async t => {
@@ -70,6 +70,25 @@ test('under the same rules nothing changes: a person who was asked would be aske
     (await replay(pcc, '--since', '60d')).changes.map(({ target, was, now }) => [target, was, now]),
     [['npm run old', 'deny', 'allow']],
   )
+})
+
+test('without rules then and now nothing changes, whatever was decided by whom', async t => {
+  const commands = [
+    'ls',
+    'rm -rf x',
+    'git push',
+    'cd ../x && git status',
+    'npx foo',
+    'cat .env',
+    'git checkout main',
+    'echo $X',
+  ]
+  const deciders = ['policy', 'brain', 'human', 'nobody', 'precedent'] as const
+  const history = commands.flatMap(command =>
+    deciders.flatMap(by => (['allow', 'deny'] as const).map(verdict => ({ command, verdict, by }))),
+  )
+  const { requests, changes } = await replay(await seedRequests(t, history))
+  assert.deepEqual([requests, changes], [history.length, []])
 })
 
 test('changed rules show what would be decided differently and by which rule; nothing is run or written', async t => {
