@@ -122,13 +122,30 @@ test('in a terminal: what needs the person stands before what was spent; an empt
     order.toSorted((one, other) => page.indexOf(`\n${one}\n`) - page.indexOf(`\n${other}\n`)),
     order,
   )
-  assert.match(page, /✓ 2 done {3}✗ 1 failed {3}● 1 not finished {3}\? 2 waiting for you {3}\$5\.25/)
+  assert.match(page, /✓ 2 done {3}✗ 1 failed {3}● 1 not finished {3}○ 2 not begun {3}\? 2 waiting for you {3}\$5\.25/)
   assert.match(page, /19 calls allowed, 1 refused, 1 question answered; you decided 1/)
   assert.match(page, /Packages installed that no lock file named: zod$/m)
   assert.match(reportHtml(await night.report()), /<li>Packages installed that no lock file named: zod<\/li>/)
   const empty = await night.report({ project: '/elsewhere' })
   assert.deepEqual(reportPage(empty, PLAIN).slice(1), ['', 'Nothing was worked on.'])
   assert.match(reportHtml(empty), /Nothing was worked on\./)
+})
+
+test('a task that nobody began is named with what it waits for, and 40 columns lose no title and no command', async t => {
+  const report = await (await aNight(t)).report()
+  const [failed, other] = [report.failed[0]?.id ?? '', report.graph[0]]
+  assert.ok(other)
+  const late = { ...other, id: 't-0b10c4', title: 'Ship it', state: 'blocked' as const, after: [failed] }
+  const all = { ...report, graph: [...report.graph, late] }
+  assert.match(reportPage(all, PLAIN).join('\n'), new RegExp(`\\n  ○ t-0b10c4 Ship it  waits for ${failed}\\n`))
+  assert.match(reportHtml(all), /<h2>Not begun<\/h2><ul>[\s\S]*Ship it /)
+  const narrow = reportPage(all, { ...PLAIN, width: 40 })
+  const words = narrow.join(' ').replaceAll(/\s+/g, ' ')
+  for (const { title } of [...report.done, ...report.failed]) assert.ok(words.includes(title.slice(0, 20)), title)
+  for (const { text, next } of report.waiting)
+    assert.ok(words.includes(text.split('\n')[0] ?? '') && words.includes(next))
+  const spent = narrow.slice(narrow.indexOf('Spent'), narrow.indexOf('Limits'))
+  assert.ok(spent.length > 3 && spent.every(line => line.length <= 40), spent.join('\n'))
 })
 
 test('of several projects each is named; a run that did not begin stands among the runs, its words harmless', async t => {

@@ -3,7 +3,8 @@ import type { RefusedSpeaker } from '../../domain/api.ts'
 import type { NeedsReply } from '../../domain/escalation.ts'
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
-import { pendingLines, refusedSpeakerLines, shownRows } from '../render/escalation-lines.ts'
+import { shownRows } from '../render/escalation-lines.ts'
+import { pendingLines, refusedSpeakerLines } from '../render/pending-page.ts'
 
 interface PendingOptions {
   session?: string

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { Report, ReportedTask } from '../../domain/report.ts'
+import type { TaskView } from '../../domain/task.ts'
 import { counted, duration, fullCount, money, nameProjects, shortCount, windowName } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
 
@@ -87,13 +88,25 @@ export function observedText({ observed }: Pick<Report, 'observed'>): string[] {
   return [`Started by you: ${counted(sessions, 'session')} with ${work} (pcc hooks log)`]
 }
 
+/** Tasks that nobody has begun, because they come after one of the report that is not done: each with what it waits for. */
+export function heldUpTasks({ graph, done, failed, unfinished }: Report): { task: TaskView; after: string[] }[] {
+  const reported = new Set([...done, ...failed, ...unfinished].map(({ id }) => id))
+  const finished = new Set(graph.filter(({ state }) => state === 'done').map(({ id }) => id))
+  return graph
+    .filter(({ id, state }) => state === 'blocked' && !reported.has(id))
+    .map(task => ({ task, after: task.after.filter(id => !finished.has(id)) }))
+}
+
 /** What memory did and what it is worth, if it was used. */
 export function memoryLines({ memory }: Pick<Report, 'memory'>): string[] {
   if (!memory || memory.sessions + memory.shown + memory.held_back === 0) return []
   const { sessions, recorded, completeness, shown, held_back, worth } = memory
-  const whole = completeness === null ? '' : `, ${Math.round(completeness * 100)} % of its phases ran`
-  const tasks = `shown to ${counted(shown, 'attempt')}, held back from ${held_back}`
-  return [`Learned from ${recorded} of ${counted(sessions, 'session')}${whole}; ${tasks}`, ...worth]
+  const whole =
+    completeness === null || completeness === 1 ? '' : `, ${Math.round(completeness * 100)} % of its phases ran`
+  const learned = `Learned from ${recorded} of ${counted(sessions, 'session')}${whole}`
+  // Before anything was shown to an agent there is nothing to weigh.
+  if (shown === 0) return [learned]
+  return [`${learned}; shown to ${counted(shown, 'attempt')}, held back from ${held_back}`, ...worth]
 }
 
 /** How full the accounts are now, one line for each. Our own count of tokens says nothing about that. */

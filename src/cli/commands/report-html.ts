@@ -39,6 +39,7 @@ ${section(
   'Not finished',
   unfinished.map(task => taskItem(task, projectName(task), true)),
 )}
+${section('Not begun', format.heldUpTasks(report).map(heldUpItem))}
 ${timeline === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${timeline}</div>`}
 ${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div><ul class="order">${report.graph.map(graphItem).join('\n')}</ul>`}
 ${section('Refused', report.refused.map(refusedItem))}
@@ -87,6 +88,10 @@ function taskItem(task: ReportedTask, projectName: string, withNote: boolean): s
   )
   const facts = format.taskFacts(task, projectName)
   return `<li><span class="facts">${text(facts)}</span>${text(firstLine(task.title))} ${idText(task.id)}${note}${commits.join('')}</li>`
+}
+
+function heldUpItem({ task, after }: ReturnType<typeof format.heldUpTasks>[number]): string {
+  return `<li>${text(firstLine(task.title))} ${idText(task.id)}<p class="note">waits for ${after.map(idText).join(', ')}</p></li>`
 }
 
 function waitingItem({ text: reason, next, since }: Report['waiting'][number]): string {

@@ -10,7 +10,7 @@ import type { Report, ReportedTask } from '../../domain/report.ts'
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { money } from '../render/format.ts'
-import { cut, cutAtWord, firstLine, type Terminal, type Tone } from '../render/text.ts'
+import { cut, cutAtWord, firstLine, type Terminal, type Tone, wrap } from '../render/text.ts'
 import * as format from './report-format.ts'
 
 interface ReportOptions {
@@ -95,11 +95,14 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
       report.unfinished.flatMap(task => taskLines(task, { glyph: '●', tone: 'yellow', terminal, projectName })),
       terminal,
     ),
+    ...section('Not begun', heldUpLines(report, terminal), terminal),
     ...waitingLines(report, terminal),
     ...section('Refused', refusedLines(report, terminal), terminal),
     ...section(
       'Spent',
-      [format.spentText(report), ...format.observedText(report), ...format.quotaLines(report).map(neutral)],
+      [format.spentText(report), ...format.observedText(report), ...format.quotaLines(report).map(neutral)].flatMap(
+        line => wrapped(line, terminal),
+      ),
       terminal,
     ),
     ...section(
@@ -107,17 +110,35 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
       [format.limitsText(report)].flatMap(text => text ?? []),
       terminal,
     ),
-    ...section('Memory', format.memoryLines(report), terminal),
+    ...section(
+      'Memory',
+      format.memoryLines(report).flatMap(line => wrapped(line, terminal)),
+      terminal,
+    ),
     ...section('Decided for you', decisionLines(report, terminal), terminal),
     ...section('Runs', runLines(report, terminal), terminal),
   ]
 }
 
-function countsLine({ done, failed, unfinished, waiting, spent }: Report, { paint }: Terminal): string {
+/** A line of plain text, cut between words where the terminal is narrow. */
+function wrapped(line: string, { width }: Terminal): string[] {
+  return wrap(line, width - 4).map((part, index) => (index === 0 ? part : `  ${part}`))
+}
+
+function heldUpLines(report: Report, { paint, width }: Terminal): string[] {
+  return format.heldUpTasks(report).map(({ task: { id, title }, after }) => {
+    const waits = `  waits for ${after.join(', ')}`
+    return `${paint('dim', '○')} ${cutAtWord(`${id} ${firstLine(title)}`, Math.max(20, width - 6 - waits.length))}${paint('dim', waits)}`
+  })
+}
+
+function countsLine(report: Report, { paint }: Terminal): string {
+  const { done, failed, unfinished, waiting, spent } = report
   const counts: [number, string, Tone][] = [
     [done.length, '✓ done', 'green'],
     [failed.length, '✗ failed', 'red'],
     [unfinished.length, '● not finished', 'yellow'],
+    [format.heldUpTasks(report).length, '○ not begun', 'dim'],
     [waiting.length, '? waiting for you', 'yellow'],
   ]
   const texts = counts.flatMap(([count, text, tone]) => {
@@ -127,6 +148,9 @@ function countsLine({ done, failed, unfinished, waiting, spent }: Report, { pain
   return [...texts, money(spent.cost_usd)].join('   ')
 }
 
+/** Below this, facts have a line of their own. */
+const NARROW = 60
+
 function taskLines(
   task: ReportedTask,
   style: { glyph: string; tone: Tone; terminal: Terminal; projectName: ReturnType<typeof format.projectNamer> },
@@ -135,8 +159,10 @@ function taskLines(
   const facts = format.taskFacts(task, style.projectName(task))
   const title = `${task.id} ${firstLine(task.title)}`
   const note = style.tone === 'green' ? null : task.note
+  const isNarrow = width < NARROW
   return [
-    `${paint(style.tone, style.glyph)} ${cutAtWord(title, width - 30)}${facts === '' ? '' : paint('dim', `  ${facts}`)}`,
+    `${paint(style.tone, style.glyph)} ${cutAtWord(title, width - (isNarrow ? 6 : 30))}${facts === '' || isNarrow ? '' : paint('dim', `  ${facts}`)}`,
+    ...(isNarrow && facts !== '' ? [paint('dim', `    ${facts}`)] : []),
     ...(note === null ? [] : [cutAtWord(`    ${firstLine(note)}`, width - 2)]),
     ...task.commits.map(({ hash, subject }) =>
       paint('dim', cutAtWord(`    ${hash.slice(0, 8)} ${firstLine(subject)}`, width - 2)),
@@ -146,10 +172,13 @@ function taskLines(
 
 function waitingLines({ waiting }: Report, terminal: Terminal): string[] {
   const { paint, width } = terminal
-  const lines = waiting.map(
-    ({ text, next }) =>
-      `${paint('yellow', '?')} ${cutAtWord(firstLine(text), width - 40)}  ${paint('cyan', neutral(next))}`,
-  )
+  const lines = waiting.flatMap(({ text, next }) => {
+    const [reason, command] = [firstLine(text), neutral(next)]
+    const mark = paint('yellow', '?')
+    if (reason.length + command.length + 8 <= width) return [`${mark} ${reason}  ${paint('cyan', command)}`]
+    const [first = '', ...more] = wrap(reason, width - 6)
+    return [`${mark} ${first}`, ...more.map(line => `  ${line}`), `    ${paint('cyan', command)}`]
+  })
   return section('Waiting for you', lines, terminal)
 }
 

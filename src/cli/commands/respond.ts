@@ -35,10 +35,13 @@ export function addRespondCommand(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (number: string, words: string[], options: RespondOptions, command: Command) => {
       if (!/^[1-9]\d{0,8}$/.test(number)) throw usage(`"${number}" is no number of a decision`)
-      checkOptions(words, options)
       const context = await commandContext(command)
       refuseInSession(context.env, `respond ${number} …`)
-      await respond(number, { words, options }, context)
+      // The board and the report name only the number: at a terminal that is enough.
+      const asks = isInteractive(context) && saysNothing(words, options)
+      const given = asks ? { ...options, interactive: true as const } : options
+      checkOptions(words, given)
+      await respond(number, { words, options: given }, context)
     })
 }
 
@@ -108,9 +111,11 @@ function checkOptions(words: string[], options: RespondOptions): void {
   if (words.length > 0 && (approve || deny)) throw usage('give an answer, or --approve or --deny, not both')
   if (interactive && (words.length > 0 || approve || deny)) throw usage('--interactive asks for the answer itself')
   if (!always && (everywhere || yes)) throw usage(`${everywhere ? '--everywhere' : '--yes'} belongs to --always`)
-  if (words.length === 0 && !approve && !deny && !interactive && !again) {
-    throw usage('say --approve or --deny, or give an answer to a question')
-  }
+  if (saysNothing(words, options)) throw usage('say --approve or --deny, or give an answer to a question')
+}
+
+function saysNothing(words: string[], { approve, deny, interactive, again }: RespondOptions): boolean {
+  return words.length === 0 && !approve && !deny && !interactive && !again
 }
 
 function readReply(words: string[], { approve, again }: RespondOptions) {

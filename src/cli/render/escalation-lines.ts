@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import { neutral } from '../../base/neutral.ts'
-import type { RefusedSpeaker } from '../../domain/api.ts'
 import type { Escalation, EscalationView, NeedsReply } from '../../domain/escalation.ts'
 import type { Need, NeedKind } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import { describeInput, isCutInput, listFields } from '../../domain/shown-request.ts'
 import { NOT_WHOLE, suggestionLine } from './ask-lines.ts'
 import { ago, wakeTime } from './format.ts'
-import { boxTable, type Cell, thingsWait } from './list-table.ts'
+import { thingsWait } from './list-table.ts'
 import { cutAtWord, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 
 /** A row of what waits, or, if `isRefused`, of what was refused while the work went on. `need` without a number is no decision: it is gone when its cause is. */
@@ -47,113 +46,9 @@ export function isDecision({ need }: ShownEscalation): boolean {
   return need === undefined || need.number !== null
 }
 
-const HEADINGS = ['#', 'Session', 'Type', 'Question', 'Waiting']
-const QUESTION = 3
-/** Wider questions are cut to this. */
-const QUESTION_WIDTH = 60
-
-interface PendingPage {
-  terminal: Terminal
-  now: number
-}
-
-/** The page of `pcc pending`: what waits, and below it what was refused because nobody was there. */
-export function pendingLines({ waiting, refused }: ShownRows, page: PendingPage): string[] {
-  const heading = 'Refused because nobody was there; the work goes on without it:'
-  return [
-    ...(waiting.length === 0
-      ? ['Nothing waits for you.']
-      : ['Waiting for you:', ...listLines(waiting, page), '', ...responseHints(waiting, page.terminal.width)]),
-    ...(refused.length === 0 ? [] : ['', heading, ...listLines(refused, page), '', ...refusedHints(refused)]),
-  ]
-}
-
-/** What the table cuts is shown in full below it: nobody should approve what they have not seen. */
-function listLines(waiting: ShownEscalation[], { terminal, now }: PendingPage): string[] {
-  const rows = waiting.flatMap(row => tableRows(row, now))
-  const table = boxTable({ headings: HEADINGS, rows, terminal, giveWay: [[QUESTION, 16]] })
-  const fits = (text: string) => table.some(line => line.includes(` ${text} `))
-  const needsFullText = waiting.filter(
-    row =>
-      !fits(questionOf(row)) ||
-      ((row.kind === 'question' || !isDecision(row)) && !fits(belowOf(row))) ||
-      needsSeveralLines(row) ||
-      changeLines(row, terminal.width).length > 0,
-  )
-  return [
-    ...table,
-    ...needsFullText.flatMap(row => [
-      '',
-      isDecision(row) ? `${row.number} in full:` : `${typeOf(row)} in full:`,
-      ...wholeLines(row, terminal.width),
-      ...(isDecision(row) ? [] : wrap(neutral(belowOf(row)), terminal.width - 2).map(line => `  ${line}`)),
-      ...firstChanges(row, terminal.width - 2).map(line => `  ${line}`),
-    ]),
-  ]
-}
-
-/** Who tried to speak for the person within a week: when, from which session, what, by which program. */
-export function refusedSpeakerLines(
-  refused: RefusedSpeaker[],
-  { width, now }: { width: number; now: number },
-): string[] {
-  if (refused.length === 0) return []
-  const lines = refused.map(({ at, session_id, what, command, pid, count }) => {
-    const often = count === 1 ? '' : `, ${count} times`
-    return `  ${ago(now - at)}  ${session_id ?? 'no session'}  ${what} by ${command} (pid ${pid})${often}`
-  })
-  return ['', 'Tried to speak for you, and was refused:', ...lines.flatMap(line => wrap(neutral(line), width))]
-}
-
-/** The lines of a change that a list shows; who wants to say yes reads the rest first. */
-function firstChanges(row: ShownEscalation, width: number): string[] {
-  const lines = changeLines(row, width)
-  if (lines.length <= MOST_CHANGED_LINES + 1) return lines
-  const more = `  … ${lines.length - MOST_CHANGED_LINES - 1} more lines; all of them: pcc respond ${row.number} --interactive`
-  return [...lines.slice(0, MOST_CHANGED_LINES + 1), more]
-}
-
-/** Whether the list shows all that the request would do. */
-function isListedWhole(row: ShownEscalation, width: number): boolean {
-  return !isCutInput(row.input) && changeLines(row, width - 2).length <= MOST_CHANGED_LINES + 1
-}
-
-/** The commands that answer the first row of each kind. What is no decision says in its row what to type. */
-function responseHints(rows: ShownEscalation[], width: number): string[] {
-  const waiting = rows.filter(isDecision)
-  if (waiting.length === 0) return []
-  const review = waiting.find(({ kind }) => kind === 'review')
-  const permission = waiting.find(({ kind }) => kind !== 'question' && kind !== 'review')
-  const shown = waiting.find(row => row.kind !== 'question' && row.kind !== 'review' && isListedWhole(row, width))
-  const question = waiting.find(({ kind }) => kind === 'question')
-  const commands = [
-    ...(shown ? [`pcc respond ${shown.number} --approve${shown.again ? ' --again' : ''}${meaningOf(shown).yes}`] : []),
-    ...(permission ? [`pcc respond ${(shown ?? permission).number} --deny${meaningOf(shown ?? permission).no}`] : []),
-    ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
-    ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
-  ]
-  return [
-    ...commands.map((command, index) => `${index === 0 ? 'Respond with' : '          or'}: ${command}`),
-    `Or interactive: pcc respond ${waiting[0]?.number} --interactive`,
-  ]
-}
-
-/** What a yes and a no to trouble do; of a request they are plain. */
-function meaningOf(row: ShownEscalation): { yes: string; no: string } {
-  if (row.kind !== 'error') return { yes: '', no: '' }
-  return { yes: '   (tries it again)', no: isLanding(row) ? '   (gives the task up)' : '   (leaves it as it is)' }
-}
-
 /** Whether work that is said to be done is in trouble: its target is the task's id and title. */
 export function isLanding({ tool }: ShownEscalation): boolean {
   return tool === 'landing'
-}
-
-function refusedHints(refused: ShownEscalation[]): string[] {
-  const number = (refused.find(({ again }) => again) ?? refused[0])?.number
-  if (!refused.some(({ again }) => again))
-    return [`Your word counts for the next time: pcc respond ${number} --approve`]
-  return [`Allow exactly this once and do its task again: pcc respond ${number} --approve --again`]
 }
 
 /** The id of the task of a review or of a landing, whose target is the task's id and title. */
@@ -165,28 +60,6 @@ export function reviewedTask({ target }: ShownEscalation): string {
 export function wholeLines(row: ShownEscalation, width: number): string[] {
   if (row.kind === 'question') return questionLines(row, width - 2).map(line => `  ${line}`)
   return wrap(neutral(describeRequest(row)), width - 2).map(line => `  ${line}`)
-}
-
-function tableRows(row: ShownEscalation, now: number): Cell[][] {
-  const below: Cell = {
-    text: cutAtWord(belowOf(row), isDecision(row) ? QUESTION_WIDTH : QUESTION_WIDTH + 30),
-    tone: row.risk === 'HIGH' ? 'red' : 'yellow',
-  }
-  const blank: Cell = { text: '' }
-  const suggestion = suggestionLine(row.context.suggestion)
-  return [
-    [
-      { text: isDecision(row) ? String(row.number) : '–' },
-      { text: sessionOf(row) },
-      { text: typeOf(row) },
-      { text: shortQuestion(row) },
-      { text: ago(now - row.created_at) },
-    ],
-    [blank, blank, blank, below, blank],
-    ...(suggestion === undefined
-      ? []
-      : [[blank, blank, blank, { text: cutAtWord(suggestion, QUESTION_WIDTH) }, blank]]),
-  ]
 }
 
 /** The session that asked, and how many others wait for the same answer. */
@@ -231,7 +104,10 @@ export function belowOf(row: ShownEscalation): string {
   return `${row.risk} risk, ${state}${times}: ${firstLine(row.reason)}`
 }
 
-function shortQuestion(row: ShownEscalation): string {
+/** Wider questions are cut to this. */
+export const QUESTION_WIDTH = 60
+
+export function shortQuestion(row: ShownEscalation): string {
   return cutAtWord(firstLine(questionOf(row)), QUESTION_WIDTH)
 }
 
@@ -276,11 +152,12 @@ function optionsLine(row: AskedQuestion): string {
 }
 
 /** Whether the question and its options do not fit on one line each. */
-function needsSeveralLines(row: AskedQuestion): boolean {
+export function needsSeveralLines(row: AskedQuestion): boolean {
   if (row.kind !== 'question') return false
   const questions = readQuestions(row)
   const hasDescriptions = questions.some(({ options }) => options.some(({ description }) => description !== ''))
-  return questions.length !== 1 || hasDescriptions || questions.some(({ multiSelect }) => multiSelect)
+  const isLong = questions.some(({ multiSelect, question }) => multiSelect || question.trim().includes('\n'))
+  return questions.length !== 1 || hasDescriptions || isLong
 }
 
 /** All questions with their numbered options, wrapped and safe to print. */
@@ -290,14 +167,21 @@ function questionLines(row: AskedQuestion, width: number): string[] {
     return wrap(`${neutral(row.target)} (too long to show here: answer with pcc attach)`, width)
   return questions.flatMap(({ question, options, multiSelect }) => [
     ...wrap(`${neutral(question)}${multiSelect ? ' (several may be chosen: 1,2)' : ''}`, width),
-    ...options.flatMap(({ label, description }, index) => {
-      const text = `[${index + 1}] ${firstLine(label)}${description ? ` — ${neutral(description)}` : ''}`
-      return wrap(text, width - 2).map(line => `  ${line}`)
-    }),
+    ...choiceLines(options, width),
   ])
 }
 
-const MOST_CHANGED_LINES = 24
+/** The options of the first question. */
+export function optionLines(row: AskedQuestion, width: number): string[] {
+  return choiceLines(readQuestions(row)[0]?.options ?? [], width)
+}
+
+function choiceLines(options: QuestionItem['options'], width: number): string[] {
+  return options.flatMap(({ label, description }, index) => {
+    const text = `[${index + 1}] ${firstLine(label)}${description ? ` — ${neutral(description)}` : ''}`
+    return wrap(text, width - 2).map(line => `  ${line}`)
+  })
+}
 
 /** What a request holds besides its one line: the lines that an editing tool would remove and add, and all other fields. */
 export function changeLines(row: EscalationView, width: number): string[] {
@@ -336,7 +220,7 @@ export function contextLines(row: EscalationView, { width, now }: { width: numbe
   const suggestion = suggestionLine(context.suggestion)
   return [
     ...changeLines(row, width),
-    ...wrap(`Task: ${firstLine(task)}`, width),
+    ...(task === '' ? [] : wrap(`Task: ${firstLine(task)}`, width)),
     ...(steps.length > 0 ? ['Just before:', ...steps.flatMap(step => wrap(`  - ${firstLine(step)}`, width))] : []),
     ...(sessions.length > 1 ? wrap(`Waits for it: ${sessions.join(', ')}`, width) : []),
     ...(suggestion === undefined ? [] : wrap(suggestion, width)),

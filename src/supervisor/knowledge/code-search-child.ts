@@ -138,7 +138,7 @@ const EMBED_LOOK_MS = 1000
 /** Why words alone decide, if that is known and was not said since embeddings were last used. */
 function explainOnce(problem: string | undefined, index: CodeIndex): string | undefined {
   if (problem === undefined || !index.sayOnce('words_alone', true)) return undefined
-  return `Words alone decide what a search finds, without embeddings: ${problem}. To change that: knowledge.embedding_provider.`
+  return `Searches go by words alone, which is fine; to search by meaning too, start Ollama or set knowledge.embedding_provider (${problem}).`
 }
 
 function countAll(file: IndexFile): IndexCounts {

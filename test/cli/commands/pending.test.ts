@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { answeredLines } from '../../../src/cli/commands/respond-lines.ts'
-import { pendingLines, refusedSpeakerLines } from '../../../src/cli/render/escalation-lines.ts'
+import { pendingLines, refusedSpeakerLines } from '../../../src/cli/render/pending-page.ts'
 import type { EscalationView, NewEscalation } from '../../../src/domain/escalation.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
@@ -113,6 +113,30 @@ test('a check that could not run says what yes and no do, and a no says that the
   const denied = { ...broken, state: 'denied' as const, verdict: 'deny' as const }
   const answered = answeredLines({ escalation: denied, remembered: false, wasOpen: true, days: 90 }, 100)
   assert.equal(answered.at(-1), 'The task is given up; try it again with: pcc task reset t-1')
+})
+
+test('each kind says how it is answered, one text of several rows stands once, and a long question is cut there', () => {
+  const shown = (...rows: Partial<EscalationView>[]) =>
+    pendingLines({ waiting: rows.map(row), refused: [] }, { terminal: plain(100), now: 0 }).join('\n')
+  const broken = {
+    kind: 'error',
+    tool: 'landing',
+    target: 't-1 Tidy up',
+    reason: 'test could not run.\nIt said no',
+  } as const
+  const both = shown({ number: 1 }, { number: 3, ...broken }, { number: 4, ...broken })
+  assert.match(both, /Respond with: pcc respond 1 --approve\n.*or: pcc respond 1 --deny\n/)
+  assert.match(both, /or: pcc respond 3 --approve {3}\(tries it again\)\n.*or: pcc respond 3 --deny {3}\(gives/)
+  assert.match(both, /\n3 and 4 in full:\n {2}test could not run\.\n {2}It said no\n\n/)
+  const question = {
+    question: 'Why?\n'.repeat(99),
+    options: [{ label: 'yes', description: '' }],
+    header: '',
+    multiSelect: false,
+  }
+  const long = shown({ kind: 'question', input: { questions: [question] } })
+  assert.match(long, /more lines; all of them: pcc respond 1 --interactive\n {4}\[1\] yes\n/)
+  assert.ok(long.split('\n').length < 50)
 })
 
 test('nothing that an agent wrote can move the cursor or hide a part of a command', async t => {

@@ -111,7 +111,7 @@ test('--interactive shows the decision in a box and takes a key', async t => {
   const pcc = pccFor(t)
   await refused(pcc, [{ normalised: 'Bash ln -s a b', context: { steps: ['did: Bash ls'] } }])
   assert.match((await pcc.run(['respond', '1', '--interactive'])).stderr, /--interactive needs a terminal/)
-  const terminal = onTerminal(t, pcc, ['respond', '1', '--interactive'])
+  const terminal = onTerminal(t, pcc, ['respond', '1']) // what the board names: at a terminal it means the same
   await terminal.see(/┌─+┐\s+│ \[[\d:]+\] ⚠️ +Human input needed for session s-aaaaaa/)
   await terminal.see(/Claude wants:(.|\n)*ln -s a b(.|\n)*Task: tidy up(.|\n)*- did: Bash ls(.|\n)*\[y\] allow {2}/)
   terminal.type('y')

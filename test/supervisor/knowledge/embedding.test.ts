@@ -86,10 +86,7 @@ test('a provider that dies half-way loses nothing, its end is said once, and whe
   model.state.dies = 40
   const half = await updateUntil(code, project, ({ note }) => note !== undefined)
   assert.equal(half.counts?.embedded, 32)
-  assert.match(
-    half.note ?? '',
-    /^Words alone decide what a search finds, without embeddings: ollama nomic-embed-text: .+\./,
-  )
+  assert.match(half.note ?? '', /^Searches go by words alone.* \(ollama nomic-embed-text: .+\)\./)
   const ask = () => code.search(project, { query: 'where do we throttle', explained: true })
   const before = await ask()
   assert.deepEqual([before.results.length, before.note], [0, undefined], 'it was said')
@@ -112,7 +109,7 @@ test('without a provider the first answer says that words alone decide, and late
   for (const explained of [false, true, true])
     notes.push((await code.search(project, { query: 'bucket', explained })).note)
   assert.deepEqual([notes[0], notes[2]], [undefined, undefined], 'agents are not told, and a person once')
-  assert.match(notes[1] ?? '', /^Words alone decide .+: knowledge\.embedding_provider is "none"\./)
+  assert.match(notes[1] ?? '', /^Searches go by words alone.* \(knowledge\.embedding_provider is "none"\)\./)
 })
 
 test('a key reaches only the server that it is for, in no argument and no variable, and what a rule keeps from agents is not sent', async t => {

@@ -112,7 +112,9 @@ function detailLines(
     ...(gone ? ['It was settled elsewhere; nothing is left to decide here.', ''] : []),
     ...(isDecision(row)
       ? wrap(`Decision ${row.number} of session ${sessionOf(row)} in ${neutral(row.project)}`, width)
-      : wrap(neutral(row.project), width)),
+      : row.project === ''
+        ? []
+        : wrap(neutral(row.project), width)),
     ...wholeLines(row, width),
     ...(isDecision(row) ? [] : wrap(neutral(`Type: ${row.need?.next}`), width)),
     ...(row.kind === 'permission' || row.kind === 'review' ? wrap(belowOf(row), width) : []),

@@ -268,11 +268,19 @@ function openLines(
   const took = duration(now - attempt.started_at)
   const head = `${number === undefined ? '' : `${number}. `}${attemptHead(attempt, terminal)}  ${took}`
   const activity = activityText(attempt, now)
+  // What it waits for ends with what to type, which must not be cut.
+  const lines = isWaiting ? wrap(activity, width - 5) : [activity]
+  const shown =
+    lines.length > MOST_REASON ? [...lines.slice(0, MOST_REASON - 1), lines.slice(MOST_REASON - 1).join(' ')] : lines
   return [
     cutAtWord(head, width - 1),
-    ...(activity === '' ? [] : [paint(isWaiting ? 'yellow' : 'dim', cutAtWord(`    ${activity}`, width - 1))]),
+    ...(activity === ''
+      ? []
+      : shown.map(line => paint(isWaiting ? 'yellow' : 'dim', cutAtWord(`    ${line}`, width - 1)))),
   ]
 }
+
+const MOST_REASON = 3
 
 /** Whether a task of the run waits for an answer of this person. */
 function waitsForYou(run: RunDetail): boolean {

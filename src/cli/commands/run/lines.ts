@@ -91,13 +91,19 @@ export function runSummaryLines(run: RunDetail, { paint }: Terminal, now: number
   return [
     paint(
       tone,
-      `${glyph} Run ${run.id} of ${targetText(run)}: ${words}${run.reason ? `, ${neutral(run.reason)}` : ''}`,
+      `${glyph} Run ${run.id} of ${targetText(run)}: ${words}${run.reason ? `, ${neutral(run.reason)}${failedBefore(run) ? ' before it' : ''}` : ''}`,
     ),
     `  ${[countsText(run), mergedText(run), effort].filter(Boolean).join('; ')}, ${costText(run.cost_usd)}`,
     ...(run.unmerged > 0 ? ['  See what is not merged with: pcc merge list and pcc worktree list'] : []),
     ...(run.unverified > 0 && run.outcome === 'complete' ? [`  ${unverifiedStep(run)}`] : []),
     ...nextSteps(run).map(line => `  ${line}`),
   ]
+}
+
+/** Whether every task that failed did so before this run: the project is not done, but whatever was tried went well. */
+function failedBefore({ outcome, tasks, attempts, iterations }: RunDetail): boolean {
+  const wentWell = attempts.length === iterations && attempts.every(attempt => attempt.outcome === 'done')
+  return outcome === 'failure' && (tasks.failed ?? 0) > 0 && iterations > 0 && wentWell
 }
 
 /** What changed in an attempt since the last poll. */
@@ -200,7 +206,11 @@ function nextSteps(run: RunDetail): string[] {
   switch (outcome) {
     case 'failure':
       if (attempts.length === 0 && !tasks.failed) return [firstStep(run), `Go on with: ${againCommand(run)}`]
-      return ['See what failed with: pcc task list --state failed', 'Try one again with: pcc task reset <task>']
+      return [
+        'See what failed with: pcc task list --state failed',
+        'Try one again with: pcc task reset <task>',
+        'Read all of it with: pcc report',
+      ]
     case 'blocked':
       return ['See what stands in the way with: pcc task list --state blocked']
     case 'no_plan':

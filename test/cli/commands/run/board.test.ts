@@ -120,6 +120,26 @@ test('the board shows our own count as tokens, not as a share that would look li
   assert.doesNotMatch(lines, /window|%|quota/)
 })
 
+test('what a task waits for ends with what to type, which the board does not cut', () => {
+  const why =
+    'The login was refused (authentication_failed).\nexport ANTHROPIC_API_KEY=<new key> && pcc resume r-363a14 --detach'
+  const now = {
+    status: 'paused',
+    why,
+    resumes_at: NOW + 60_000,
+    last_line: null,
+    decision: null,
+    landing: null,
+  } as const
+  const board = openBoard(someRun({ attempts: [someAttempt({ now })] }))
+  const lines = boardFrame(board, { terminal: plainTerminal(80), height: 20, now: NOW })
+  assert.match(
+    lines.map(line => line.trim()).join(' '),
+    /export ANTHROPIC_API_KEY=<new key> && pcc resume r-363a14 --detach/,
+  )
+  assert.ok(lines.every(line => line.length < 80))
+})
+
 test('the board never has more lines than the screen, and always shows the keys', () => {
   const many = Array.from({ length: 60 }, (_, at) => overAttempt('done', { iteration: at + 1 }))
   for (const [width, height] of [
