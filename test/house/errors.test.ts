@@ -21,6 +21,17 @@ test('every error code is used somewhere in the source', () => {
   assert.deepEqual(unused, [])
 })
 
+test('no two tables of errors have the same code', () => {
+  const rows = readTree(ROOT, ['src/base/error-rows']).flatMap(({ text }) =>
+    [...text.matchAll(/^ {2}(\w+): \{$/gm)].map(match => match[1] ?? ''),
+  )
+  assert.ok(rows.length >= codes.length, `${rows.length} rows were read`)
+  assert.deepEqual(
+    rows.filter((code, index) => rows.indexOf(code) !== index),
+    [],
+  )
+})
+
 test('every error says what happened and what to do next', () => {
   for (const code of codes) {
     const { says, next, exit, http } = ERRORS[code]

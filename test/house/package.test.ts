@@ -16,7 +16,7 @@ test('the packed program installs into an empty prefix and runs there', async t 
   await t.test('the tarball holds the program, its docs and nothing else', () => {
     const files = filesIn(tarball)
     const expected =
-      /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/pcc\.js|dist\/.+|docs\/.+\.(md|svg|png)|examples\/.+\.yaml)$/
+      /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/pcc\.js|dist\/.+|docs\/(openapi\.json|.+\.(md|svg|png))|examples\/.+\.yaml)$/
     assert.deepEqual(
       files.filter(path => !expected.test(path)),
       [],

@@ -54,7 +54,7 @@ export const API_ERRORS = {
     says: 'This key is for the project {project} only.',
     next: 'Leave the project out, or use a key for all projects.',
   },
-  project_missing: {
+  project_unnamed: {
     exit: 2,
     http: 400,
     says: 'The request does not say which project it is about.',

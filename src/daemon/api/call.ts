@@ -57,7 +57,7 @@ export async function confine(
   }
   const fields = input[reach] as { project?: string | undefined }
   if (caller.project === null) {
-    if (reach === 'body' && fields.project === undefined) throw new AppError('project_missing', {})
+    if (reach === 'body' && fields.project === undefined) throw new AppError('project_unnamed', {})
     return
   }
   if (fields.project !== undefined && !mayReach(caller, await realOrGiven(fields.project)))
@@ -67,7 +67,7 @@ export async function confine(
 
 /** The project that `confine` made sure of. */
 export function projectIn({ project }: { project?: string | undefined }): string {
-  if (project === undefined) throw new AppError('project_missing', {})
+  if (project === undefined) throw new AppError('project_unnamed', {})
   return project
 }
 

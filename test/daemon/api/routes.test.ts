@@ -210,7 +210,7 @@ test('a key reads, works or decides as its scope says, and only in its project',
     403,
     'out_of_reach',
   ])
-  assert.deepEqual(codeOf(await call('POST', '/tasks', { body: { title: 'x' } })), [400, 'project_missing'])
+  assert.deepEqual(codeOf(await call('POST', '/tasks', { body: { title: 'x' } })), [400, 'project_unnamed'])
 })
 
 test('another Host, a web page, another type of body, a wrong key and internal routes get nothing', async () => {
