@@ -23,6 +23,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   daemon: async () => (await import('./idle.ts')).benchIdle(),
   store: async () => (await import('./store.ts')).benchStore(),
   tasks: async () => (await import('./tasks/tasks.ts')).benchTasks(),
+  api: async () => (await import('./api/api.ts')).benchApi(),
   runs: async () => (await import('./runs/ten-tasks.ts')).benchRuns(),
   limits: async () => (await import('./limits/limits.ts')).benchLimits(),
   failover: async () => (await import('./limits/failover.ts')).benchFailover(),

@@ -84,7 +84,8 @@ has nothing to ride on. The scopes include one another: \`read\`, \`work\`, \`de
 Processes of agents, of gates and of the daemon itself are refused whatever key they have: the daemon looks who is at the other end of
 a connection from this machine. A program of another user of this machine cannot be identified and is refused too.
 
-Agents get the environment of the daemon, not one from the request. What widens the rights of an agent (its command line, tools that are
+Agents get the environment of the shell in which you typed \`pcc daemon api on\`, not one from the request; with \`api.enabled\` alone it is
+that of the daemon, and keys of vendors come from \`agents.secret_env\`. What widens the rights of an agent (its command line, tools that are
 allowed from the start, other settings) can only be given at your own terminal.
 
 ## Where it listens

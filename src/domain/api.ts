@@ -270,7 +270,11 @@ function describeInterruption(row: StatusFacts): string {
 }
 
 /** POST /daemon/api */
-export const SwitchApi = z.strictObject({ on: z.boolean() })
+export const SwitchApi = z.strictObject({
+  on: z.boolean(),
+  /** The environment of agents that other programs start; if absent, the daemon's own. Never stored in a row, never logged. */
+  env: z.record(z.string(), z.string()).optional(),
+})
 
 /** GET /daemon/api: whether the API listens for other programs. */
 export interface ApiStatus {

@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import type { AgentToolName, ToolReply } from '../domain/agent-tools.ts'
 import type { StartSession } from '../domain/api.ts'
+import { loadConfig } from '../domain/config/load.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
 import type { AccountGate } from '../domain/limit.ts'
 import type { TriedAccount } from '../domain/quota.ts'
@@ -36,6 +37,9 @@ import type { WorktreeProvider } from './session/worktree-provider.ts'
 
 /** When a session that a full disk has stopped is due again; it goes on waiting while the disk is full. */
 const DISK_WAIT_MS = 15_000
+
+/** The name under which the environment for agents of other programs is kept. */
+const FOR_API = 'api'
 
 /** Starts, steers and wakes sessions. Everything that outlives this process is in their rows. */
 export class Supervisor {
@@ -278,7 +282,10 @@ export class Supervisor {
     ]
     // Work that is being verified may go back to its agent.
     const verifying = (await tasks.list({ states: COMPLETION_STATES })).flatMap(({ session_id }) => session_id ?? [])
-    this.#supervisor.kept.forgetOver(await sessions.list(), new Set([...open.map(({ id }) => id), ...verifying]))
+    this.#supervisor.kept.forgetOver(
+      await sessions.list(),
+      new Set([...open.map(({ id }) => id), ...verifying, FOR_API]),
+    )
   }
 
   /**
@@ -324,6 +331,20 @@ export class Supervisor {
     const { sessions, deps } = this.#supervisor
     for (const live of sessions.all())
       await settle(live, deps, cutOffEnding({ as: 'stopped', reason }, live, deps.clock.now()))
+  }
+
+  /** Keeps the environment of agents that other programs start through the API; undefined forgets it. */
+  async keepApiEnv(env: Record<string, string> | undefined): Promise<void> {
+    const { kept } = this.#supervisor
+    const { paths, env: own } = this.#options
+    if (!env) return kept.forget(FOR_API)
+    const { config } = await loadConfig({ paths, env: own })
+    kept.keep(FOR_API, env, { onDisk: config.sessions.keep_environment })
+  }
+
+  /** The environment of agents that other programs start: that of the person who let them, or the daemon's own. */
+  get apiEnv(): Record<string, string> {
+    return this.envOf(FOR_API)
   }
 
   /** The environment that the session's agent was last started with, where it was kept; else the daemon's own. */

@@ -4,6 +4,7 @@ import { findClient, openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { counted } from '../render/format.ts'
+import { resumeEnvironment } from '../session-env.ts'
 import { recordWith } from './accept.ts'
 
 /** `pcc daemon api on | off | status`: whether other programs can reach the daemon over TCP. */
@@ -27,7 +28,8 @@ async function switchApi(context: CommandContext, on: boolean): Promise<number> 
   const { env, paths } = context
   refuseInSession(env, `daemon api ${on ? 'on' : 'off'}`)
   const client = await openClient(paths, context)
-  const now = await client.request<ApiStatus>('POST', '/daemon/api', { on })
+  const agentEnv = on ? { env: await resumeEnvironment({ paths, env, project: paths.home }) } : {}
+  const now = await client.request<ApiStatus>('POST', '/daemon/api', { on, ...agentEnv })
   const { setSetting } = await import('../../domain/config/edit.ts')
   await setSetting(paths, 'api.enabled', String(on), { record: recordWith(paths) })
   if (env['PCC_API_ENABLED'] !== undefined) context.note('PCC_API_ENABLED is set and counts after a restart.')

@@ -8,8 +8,8 @@ import type { ApiServer } from './server.ts'
 
 /** Switches the TCP side of the API on and off. Its code is loaded on the first request or when it is switched on. */
 export interface ApiControl extends AsyncDisposable {
-  /** Listens as the settings say. Throws if that is not possible; then it is off. */
-  on(): Promise<ApiStatus>
+  /** Listens as the settings say. Throws if that is not possible; then it is off. `env` is for agents that its clients start. */
+  on(env?: Record<string, string>): Promise<ApiStatus>
   off(): Promise<ApiStatus>
   status(): Promise<ApiStatus>
   /** Answers a request that came over the Unix socket. */
@@ -49,7 +49,7 @@ export function openApiControl(daemon: DaemonContext, env: Record<string, string
   const stopAccepting = () => listener?.stopAccepting()
   daemon.stopping.addEventListener('abort', stopAccepting, { once: true })
   return {
-    async on() {
+    async on(agentEnv) {
       await close()
       try {
         const { api } = (await loadConfig({ paths, env })).config
@@ -58,6 +58,7 @@ export function openApiControl(daemon: DaemonContext, env: Record<string, string
         listener = await openListener(api, { hasKeys })
         server = await build(listener.door)
         listener.serve(server.answer)
+        if (agentEnv) await daemon.supervisor.keepApiEnv(agentEnv)
         problem = undefined
         log.info({ address: listener.address }, 'the API listens')
       } catch (error) {
@@ -69,6 +70,7 @@ export function openApiControl(daemon: DaemonContext, env: Record<string, string
     },
     async off() {
       await close()
+      await daemon.supervisor.keepApiEnv(undefined)
       problem = undefined
       log.info({}, 'the API does not listen any more')
       return status()

@@ -12,17 +12,17 @@ import { badCursor, type Handlers, makeCursor, pageOfList, projectIn, readCursor
 import type { ReachableThings } from './reach.ts'
 
 /**
- * Answers the routes of runs, sessions and features. Agents get the environment of the daemon: a program far away has none that would
- * help them here, and what it could say there would change how they are held.
+ * Answers the routes of runs, sessions and features. Agents get the environment of the person who switched the API on: a program far
+ * away has none that would help them here, and what it could say there would change how they are held.
  */
 export function workHandlers(daemon: DaemonContext, reach: ReachableThings): Handlers<keyof typeof WORK_ROUTES> {
-  const { store, supervisor, agentEnv: env } = daemon
+  const { store, supervisor } = daemon
   const { features } = supervisor
   const runs = runActions(daemon)
   const sessions = sessionActions(daemon)
   return {
-    startRun: async ({ body }) => runs.start({ ...body, project: projectIn(body), env }),
-    planRun: async ({ body }) => supervisor.runs.plan({ ...body, project: projectIn(body), env }),
+    startRun: async ({ body }) => runs.start({ ...body, project: projectIn(body), env: supervisor.apiEnv }),
+    planRun: async ({ body }) => supervisor.runs.plan({ ...body, project: projectIn(body), env: supervisor.apiEnv }),
     async listRuns({ query: { project, open, ...paging } }) {
       const inProject = project === undefined ? {} : { project: await realOrGiven(project) }
       const rows = await store.runs.list({ ...inProject, open: open === 'true' })
@@ -35,7 +35,7 @@ export function workHandlers(daemon: DaemonContext, reach: ReachableThings): Han
     stopRun: async ({ params, body, caller }) => runs.stop(await reach.run(params.run, caller), body.now === true),
 
     async startSession({ body }) {
-      return viewSession(await supervisor.start({ ...body, project: projectIn(body), env }), daemon)
+      return viewSession(await supervisor.start({ ...body, project: projectIn(body), env: supervisor.apiEnv }), daemon)
     },
     async listSessions({ query: { project, status, ...paging } }) {
       const views = await listSessionViews(project === undefined ? undefined : await realOrGiven(project), daemon)
@@ -71,7 +71,7 @@ export function workHandlers(daemon: DaemonContext, reach: ReachableThings): Han
     stopSession: async ({ params, caller }) => sessions.stop(await reach.session(params.session, caller)),
 
     async createFeature({ body }) {
-      return featureView(await features.create({ ...body, project: projectIn(body), env }), daemon)
+      return featureView(await features.create({ ...body, project: projectIn(body), env: supervisor.apiEnv }), daemon)
     },
     async listFeatures({ query: { project, ...paging } }) {
       const found = await listFeatures(projectIn({ project }), daemon)
@@ -81,7 +81,7 @@ export function workHandlers(daemon: DaemonContext, reach: ReachableThings): Han
     async continueFeature({ params, body }) {
       const { project: _, ...more } = body
       const row = await findFeature(params.feature, projectIn(body), daemon)
-      return featureView(await features.goOn(row, { ...more, env }), daemon)
+      return featureView(await features.goOn(row, { ...more, env: supervisor.apiEnv }), daemon)
     },
     async deleteFeature({ params, query }) {
       const row = await findFeature(params.feature, projectIn(query), daemon)

@@ -13,8 +13,8 @@ export function apiRoutes(app: FastifyInstance, api: ApiControl): void {
   app.get('/daemon/api', () => api.status())
 
   app.post('/daemon/api', async request => {
-    const { on } = parseRequest(SwitchApi, request.body, 'POST /daemon/api')
-    return on ? api.on() : api.off()
+    const { on, env } = parseRequest(SwitchApi, request.body, 'POST /daemon/api')
+    return on ? api.on(env) : api.off()
   })
 
   // The request is handed over unread: the API has limits, errors and an audit log of its own.
