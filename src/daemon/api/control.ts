@@ -54,7 +54,9 @@ export function openApiControl(daemon: DaemonContext, env: Record<string, string
       try {
         const { api } = (await loadConfig({ paths, env })).config
         const { openListener } = await import('./listener.ts')
-        const hasKeys = (await daemon.keys.list()).some(({ state }) => state === 'valid')
+        const { secret, jwks, supabase } = api.jwt
+        const takesTokens = [secret, jwks, supabase].some(setting => setting !== undefined)
+        const hasKeys = takesTokens || (await daemon.keys.list()).some(({ state }) => state === 'valid')
         listener = await openListener(api, { hasKeys })
         server = await build(listener.door)
         listener.serve(server.answer)
