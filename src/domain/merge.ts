@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Evidence } from './evidence.ts'
+import { MERGE_STRATEGIES } from './option-values.ts'
 import { TaskState } from './task.ts'
 import { WorktreeRow } from './worktree.ts'
 
@@ -25,9 +26,6 @@ export const MERGE_STATES = [
   'aborted',
 ] as const
 export type MergeState = (typeof MERGE_STATES)[number]
-
-export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
-export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]
 
 /** The merge of one attempt's work into its target. The row is written before git is called, and again after. */
 export const Merge = z.object({

@@ -43,3 +43,7 @@ export type LearningRule = (typeof LEARNING_RULES)[number]
 
 /** The algorithms of JSON web tokens that can count; `none` never does. */
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const
+
+/** How work gets into its target branch. */
+export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
+export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]

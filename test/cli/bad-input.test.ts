@@ -69,7 +69,7 @@ test('a command that needs a subcommand lists its subcommands', async t => {
   const pcc = pccFor(t)
   assert.equal(
     await refusal(pcc, ['config']),
-    'error: pcc config needs to know what: show, get, set, reset, brain, path, trust, accept, notify or completion\n  next: See: pcc config --help\n',
+    'error: pcc config needs to know what: show, get, set, reset, brain, path, trust, accept, secrets, notify or completion\n  next: See: pcc config --help\n',
   )
   assert.match(await refusal(pcc, ['daemon']), /needs to know what: start, stop, .* or run\n/)
   assert.match(await refusal(pcc, ['agents']), /needs to know what: /)

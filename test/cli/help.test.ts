@@ -36,7 +36,7 @@ test('the help lists the fifteen commands of every day by group, and the nouns o
   assert.equal([...everyDay.matchAll(/^ {2}[a-z]+ .*/gm)].length, 15)
   assert.deepEqual(
     [...others.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name),
-    ['session', 'rules', 'agents', 'hooks', 'index', 'memory', 'config', 'daemon', 'docs'],
+    ['session', 'rules', 'agents', 'hooks', 'index', 'memory', 'config', 'daemon', 'api', 'docs'],
   )
   for (const { name, group, noun } of COMMANDS) assert.ok(group ?? noun, `${name} is listed nowhere`)
 })

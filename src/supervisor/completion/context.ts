@@ -1,5 +1,5 @@
 import type { VerificationResult } from '../../domain/evidence.ts'
-import type { MergeStrategy } from '../../domain/merge.ts'
+import type { MergeStrategy } from '../../domain/option-values.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
 import type { SupervisorContext } from '../context.ts'

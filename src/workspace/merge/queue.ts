@@ -1,6 +1,7 @@
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { VerificationResult } from '../../domain/evidence.ts'
-import { MERGES_AT_WORK, type Merge, type MergeStrategy, WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
+import { MERGES_AT_WORK, type Merge, WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
+import type { MergeStrategy } from '../../domain/option-values.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'

@@ -1,5 +1,4 @@
-import { MERGE_STRATEGIES } from '../../merge.ts'
-import { GATE_PROFILES, type GateProfile } from '../../option-values.ts'
+import { GATE_PROFILES, type GateProfile, MERGE_STRATEGIES } from '../../option-values.ts'
 import {
   count,
   laterOf,
