@@ -91,6 +91,8 @@ function clientOf(paths: AppPaths, sendCall: (call: Call) => Promise<RawReply | 
 /** Sends a request. Returns `undefined` when nobody listens. */
 async function send(paths: AppPaths, call: Call, timeoutMs: number): Promise<RawReply | undefined> {
   const { socket, tokenFile } = paths
+  // Whoever waits at a terminal is told after a sixth of the time: five seconds.
+  const slow = timeoutMs === 0 ? undefined : setTimeout(sayThatItIsSlow, timeoutMs / 6)
   try {
     return await rawRequest({ socket, token: readToken(tokenFile), timeoutMs, ...call })
   } catch (error) {
@@ -98,7 +100,13 @@ async function send(paths: AppPaths, call: Call, timeoutMs: number): Promise<Raw
     if (code !== 'ETIMEDOUT') throw await unreachableError(paths, message)
     // A daemon process that is stopped (SIGSTOP) still accepts connections but never answers.
     throw (await import('./start-daemon.ts')).silentDaemonError(paths, timeoutMs)
+  } finally {
+    clearTimeout(slow)
   }
+}
+
+function sayThatItIsSlow(): void {
+  if (process.stderr.isTTY) process.stderr.write('The daemon has not answered yet; still waiting\n')
 }
 
 function parseBody({ bytes }: RawReply): unknown {

@@ -17,7 +17,17 @@ test('a daemon process that was stopped is reported with its process id and what
   // Like a process after SIGSTOP: the kernel accepts the connection, and nobody ever reads from it.
   const server = createServer(connection => t.after(() => connection.destroy())).listen(paths.socket)
   t.after(() => server.close())
+  const said = t.mock.method(process.stderr, 'write', () => true)
+  const { isTTY } = process.stderr
+  process.stderr.isTTY = true
   const silent = await findClient(paths, { timeoutMs: 50 }).catch((error: unknown) => error)
+  process.stderr.isTTY = isTTY
+  said.mock.restore()
+  assert.deepEqual(
+    said.mock.calls.map(({ arguments: [text] }) => text),
+    ['The daemon has not answered yet; still waiting\n'],
+    'nobody waits in silence',
+  )
   assert.ok(silent instanceof AppError)
   assert.equal(silent.code, 'daemon_silent')
   assert.match(silent.next, new RegExp(`kill -CONT ${process.pid}`))
