@@ -1,8 +1,8 @@
 import { ACCESS_ERRORS } from './error-rows/access.ts'
 import { API_ERRORS } from './error-rows/api.ts'
-import { SECRET_ERRORS } from './error-rows/secrets.ts'
 import { HOST_ERRORS, SYSTEM_ERRORS } from './error-rows/system.ts'
 import { FEATURE_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
+import { SECRET_ERRORS, SERVICE_ERRORS } from './error-rows/upkeep.ts'
 import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'
 
 /**
@@ -21,6 +21,7 @@ export const ERRORS = {
   ...HOST_ERRORS,
   ...PEOPLE_ERRORS,
   ...SECRET_ERRORS,
+  ...SERVICE_ERRORS,
   ...SYSTEM_ERRORS,
   ...ACCESS_ERRORS,
   ...API_ERRORS,

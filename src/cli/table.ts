@@ -164,6 +164,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/api.ts')).addApiCommand(program),
   },
   {
+    name: 'service',
+    noun: 'daemon',
+    summary: 'Let the system start the daemon with the machine and keep it up',
+    add: async program => (await import('./commands/service/add-service.ts')).addServiceCommand(program),
+  },
+  {
     name: 'docs',
     group: REST,
     summary: 'Read a page of the documentation',

@@ -149,6 +149,7 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
         'answers',
         'notify',
         'secrets',
+        'service',
         'memory',
         'task',
         'notes',

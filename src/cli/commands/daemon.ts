@@ -31,11 +31,7 @@ export function addDaemonCommand(program: Command): void {
       })
   add('start', 'Start it, unless it runs already', start)
   add('stop', 'Stop it; running sessions are stopped first, runs paused', stop)
-  add('restart', 'Stop it and start it again; running sessions go on', async context => {
-    await drain(await findClient(context.paths), context, { goOn: true })
-    await stopParent(context.paths, STOP_MS)
-    return start(context)
-  })
+  add('restart', 'Stop it and start it again; running sessions go on', restart)
   add('status', 'Show whether it runs (exit code 1 if not)', status)
   addDaemonApiCommand(daemon)
   daemon
@@ -64,10 +60,45 @@ async function start(context: CommandContext): Promise<number> {
   return print(context, health, `The daemon ${running ? 'already runs' : 'is running'} (pid ${health.pid}).`)
 }
 
+/** systemd itself restarts its service: a daemon that only ends would be started by both. */
+async function restart(context: CommandContext): Promise<number> {
+  const client = await findClient(context.paths)
+  if (client && (await actOnService('restart', client, context))) return start(context)
+  if (client) await endDaemon(client, context)
+  else await stopParent(context.paths, STOP_MS)
+  return start(context)
+}
+
+/** Ends a daemon and its parent; its sessions go on with the next one. */
+export async function endDaemon(client: CheckedClient, context: CommandContext): Promise<void> {
+  await drain(client, context, { goOn: true })
+  await stopParent(context.paths, STOP_MS)
+}
+
+/** Lets systemd stop or restart the daemon if it is its service. Returns `false` if it is not. */
+async function actOnService(
+  verb: 'stop' | 'restart',
+  { health, request }: CheckedClient,
+  { paths, env, note }: CommandContext,
+): Promise<boolean> {
+  if (health.kept_by !== 'systemd') return false
+  const [{ findService }, { readUnitState, systemctl }] = await Promise.all([
+    import('./service/service-unit.ts'),
+    import('./service/systemctl.ts'),
+  ])
+  const place = findService(paths, { env })
+  if (place?.manager !== 'systemd' || (await readUnitState(place, env)).pid !== health.pid) return false
+  // A signal of systemd alone would let its sessions go on with the next daemon. It starts none while it stops the unit.
+  if (verb === 'stop') await request('POST', '/daemon/stop', { go_on: false })
+  await systemctl(place, [verb, place.unit], env)
+  if (verb === 'stop') note(`${place.unit} is stopped until you start it, or the machine starts.`)
+  return true
+}
+
 async function stop(context: CommandContext): Promise<number> {
   const client = await findClient(context.paths)
   const runs = client ? await openRuns(client) : []
-  await drain(client, context)
+  if (!client || !(await actOnService('stop', client, context))) await drain(client, context)
   const wasWaiting = await stopParent(context.paths, STOP_MS)
   const text = client ? 'The daemon is stopped.' : wasWaiting ? WAS_WAITING : 'The daemon is not running.'
   const paused = runs.map(id => `Run ${id} is paused; go on with: pcc resume ${id}`)

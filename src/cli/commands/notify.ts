@@ -29,12 +29,7 @@ interface ChannelTest {
 
 async function sendTest(only: string | undefined, context: CommandContext): Promise<void> {
   const { env, paths, json, out } = context
-  const { config } = await loadConfig({ paths, env })
-  const [{ openSecrets }, { fillSecrets }] = await Promise.all([
-    import('../../domain/config/open-secrets.ts'),
-    import('../../domain/config/secret-references.ts'),
-  ])
-  const { notifications: settings } = await fillSecrets(config, openSecrets({ paths, env }))
+  const settings = await loadFilled({ env, paths })
   const { readChannelSetup } = await import('../../human/notify/channel-setup.ts')
   const { channels, problems } = readChannelSetup(settings, env)
   const working = channels.filter(name => only === undefined || name === only)
@@ -51,6 +46,36 @@ async function sendTest(only: string | undefined, context: CommandContext): Prom
   if (json) out(JSON.stringify({ channels: results }, null, 2))
   else for (const line of results.map(resultLine)) out(line)
   if (results.some(({ ok }) => !ok)) throw new ExitCode(1)
+}
+
+/** Sends a message on every channel that is set up, and returns those on which it arrived. */
+export async function tellPerson(message: NotifyMessage, { env, paths }: CommandContext): Promise<ChannelName[]> {
+  const settings = await loadFilled({ env, paths })
+  const [{ readChannelSetup }, { openChannel }] = await Promise.all([
+    import('../../human/notify/channel-setup.ts'),
+    import('../../human/notify/open-channel.ts'),
+  ])
+  const { channels } = readChannelSetup(settings, env)
+  const sent = await Promise.all(
+    (settings.enabled ? channels : []).map(async name => {
+      const channel = await openChannel(name, { settings, env, ring: async () => undefined })
+      const { ok } = await channel.send(message, AbortSignal.timeout(SEND_MS))
+      return ok && name !== 'bell' ? [name] : []
+    }),
+  )
+  return sent.flat()
+}
+
+const SEND_MS = 60_000
+
+/** The settings of notifications, with the secrets that they name. */
+async function loadFilled({ env, paths }: Pick<CommandContext, 'env' | 'paths'>): Promise<NotifySettings> {
+  const { config } = await loadConfig({ paths, env })
+  const [{ openSecrets }, { fillSecrets }] = await Promise.all([
+    import('../../domain/config/open-secrets.ts'),
+    import('../../domain/config/secret-references.ts'),
+  ])
+  return (await fillSecrets(config, openSecrets({ paths, env }))).notifications
 }
 
 async function testChannel(

@@ -22,6 +22,7 @@ const READY_MS = 30_000
  * `running` when another daemon was faster.
  */
 export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 'running'> {
+  if (await startService(paths, env)) return 'ready'
   const startError = (problem: string) => new AppError('daemon_unreachable', { home: paths.home, problem })
   const errFile = parentFiles(paths).stderr
   const errors = openErrorFile(errFile, paths.data)
@@ -47,6 +48,18 @@ export async function startDaemon(paths: AppPaths, env: Env): Promise<'ready' | 
   if (!('error' in message)) return 'ready'
   if (message.error.code === 'daemon_running') return 'running'
   throw new RemoteError(message)
+}
+
+/** Lets systemd start its service, if there is one: otherwise two daemons would take turns. Returns `false` if it cannot. */
+async function startService(paths: AppPaths, env: Env): Promise<boolean> {
+  const { findService } = await import('../commands/service/service-unit.ts')
+  const place = findService(paths, { env })
+  if (place?.manager !== 'systemd' || findRestarter(env) === 'systemd') return false
+  const { systemctl } = await import('../commands/service/systemctl.ts')
+  return systemctl(place, ['start', place.unit], env).then(
+    () => true,
+    () => false, // no bus here, or it was given up: the daemon starts as it does without a service
+  )
 }
 
 const BIN = packagePath('bin/pcc.js')

@@ -16,7 +16,7 @@ import { readCheckoutStatus } from '../../../workspace/git/checkout-state.ts'
 import { git } from '../../../workspace/git/git.ts'
 import { committerEnv } from '../../../workspace/git/harden.ts'
 import { type CommandContext, ExitCode, isInteractive } from '../../context.ts'
-import { agrees, INTERRUPTED } from '../../input.ts'
+import { agrees, confirm, INTERRUPTED } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
 import type { IndexedCode } from '../code/index-code.ts'
 import { readInstalled } from '../hooks/record.ts'
@@ -74,6 +74,7 @@ export async function initProject({ path, options, context }: InitCall): Promise
   const index = isIndexed ? await indexProject(project, context) : undefined
   if (index && !context.json) print(context, [...(await describeIndex(index, context)), ''])
   const tasks = wanted && (await importTasks(wanted, { project, dryRun, context }))
+  if (!dryRun && isInteractive(context)) await offerService(context)
   if (context.json) print(context, [JSON.stringify({ ...outcomeJson(outcome, tasks), index: index ?? null }, null, 2)])
   else print(context, initEnd(outcome, tasks, context.terminal))
 }
@@ -151,6 +152,31 @@ async function offerHooks(vendors: HookVendor[], context: CommandContext): Promi
     const isInterrupted = error instanceof ExitCode && error.code === INTERRUPTED
     if (isInterrupted || !(error instanceof AppError || error instanceof ExitCode)) throw error
     print(context, [hooksRemark(vendors)])
+  }
+}
+
+/** Asks once for an installation, and only where a service can be installed; what goes wrong does not stop the rest. */
+async function offerService(context: CommandContext): Promise<void> {
+  const [{ findService, locateUnit }, { requireManager }] = await Promise.all([
+    import('../service/service-unit.ts'),
+    import('../service/systemctl.ts'),
+  ])
+  const { paths, env } = context
+  if (findService(paths, { env })) return
+  try {
+    await requireManager(locateUnit(paths, { env, scope: 'user' }), env)
+  } catch {
+    return // there is no service manager here, which pcc service install explains
+  }
+  const hint = 'To start the daemon with the machine: pcc service install'
+  try {
+    const question = 'Start the daemon with the machine, and keep it up, as a service of your user?'
+    await confirm({ action: 'Installing the service', question, yes: false })
+    const { installService } = await import('../service/install.ts')
+    await installService({ scope: 'user', now: false, yes: false }, context)
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    print(context, [error.code === 'not_confirmed' ? hint : `${error.message} ${error.next}`])
   }
 }
 

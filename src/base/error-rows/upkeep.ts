@@ -57,3 +57,25 @@ export const SECRET_ERRORS = {
     next: 'Unlock it and try again, or use the encrypted file: pcc config set secrets.store file',
   },
 } as const satisfies Record<string, ErrorRow>
+
+/** Errors of the service that keeps the daemon running. */
+export const SERVICE_ERRORS = {
+  service_unavailable: {
+    exit: 3,
+    http: 409,
+    says: 'A service cannot be used here: {problem}.',
+    next: '{way}',
+  },
+  service_missing: {
+    exit: 2,
+    http: 404,
+    says: 'No service is installed for {home}.',
+    next: 'Install it with: pcc service install',
+  },
+  service_failed: {
+    exit: 1,
+    http: 409,
+    says: '{command} failed: {problem}.',
+    next: 'See: pcc service status, pcc service logs',
+  },
+} as const satisfies Record<string, ErrorRow>
