@@ -167,7 +167,7 @@ export const COMMANDS: CommandRow[] = [
     name: 'service',
     noun: 'daemon',
     summary: 'Let the system start the daemon with the machine and keep it up',
-    add: async program => (await import('./commands/service/add-service.ts')).addServiceCommand(program),
+    add: async program => (await import('./commands/service/service-commands.ts')).addServiceCommand(program),
   },
   {
     name: 'docs',

@@ -64,7 +64,7 @@ export const SERVICE_ERRORS = {
     exit: 3,
     http: 409,
     says: 'A service cannot be used here: {problem}.',
-    next: '{way}',
+    next: 'What to do: {way}',
   },
   service_missing: {
     exit: 2,

@@ -33,7 +33,10 @@ exec sleep 600`
 
 export interface SystemdWorld {
   home: string
-  /** Runs a program beside the service manager. */
+  env: Record<string, string>
+  /** The words that run a program beside the service manager. */
+  words(command: string, args: readonly string[]): string[]
+  /** Runs a program there to its end. */
   inside(command: string, args: readonly string[], env?: Record<string, string>): Promise<Ran>
   pcc(...args: string[]): Promise<Ran>
   show(property: string): Promise<string>
@@ -76,10 +79,13 @@ export async function systemdWorld(
   const heard = await Promise.race([once(child.stdout, 'data').then(([data]) => String(data)), ended.then(() => '')])
   if (!heard.startsWith('up')) throw new Error('the service manager did not start')
   const [first = ''] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
+  const words = (command: string, args: readonly string[]) => {
+    return ['nsenter', '--target', first, '--mount', '--pid', '--cgroup', '--', command, ...args]
+  }
   const inside: SystemdWorld['inside'] = async (command, args, own = {}) => {
-    const words = ['--target', first, '--mount', '--pid', '--cgroup', '--', command, ...args]
+    const [program = '', ...rest] = words(command, args)
     try {
-      const ran = await promisify(execFile)('nsenter', words, {
+      const ran = await promisify(execFile)(program, rest, {
         env: { ...env, ...own },
         maxBuffer: 10_000_000,
         timeout: 60_000,
@@ -92,6 +98,8 @@ export async function systemdWorld(
   }
   return {
     home,
+    env,
+    words,
     inside,
     pcc: (...args) => inside(process.execPath, [BIN, ...args]),
     async show(property) {

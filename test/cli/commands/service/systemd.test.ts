@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { daemonUnit } from '../../../../src/cli/commands/service/unit-text.ts'
 import { openSimulator } from '../../../../src/simulator/open.ts'
+import { openPty } from '../../../e2e/pty.ts'
 import { receiver } from '../../../human/notify/notify-harness.ts'
 import { BIN } from '../../../support/program.ts'
 import { agentEnv, gitProject } from '../../../support/world.ts'
@@ -133,8 +134,7 @@ test('the service of a user: installed, restarted when killed or hung, steered, 
     shortenWaits(home, ['RestartSec=100ms', 'Environment=PCC_SESSIONS_MAX_CONCURRENT=many'])
     await inside('systemctl', ['--user', 'daemon-reload'])
     await inside('kill', ['-KILL', await show('MainPID')])
-    const told = await ntfy.nth(1)
-    assert.match(told.body.title, /PerpetualCC is down/)
+    for (let n = 1; !/PerpetualCC is down/.test((await ntfy.nth(n)).body.title); ) n += 1
     assert.equal(await show('ActiveState'), 'failed')
     const status = await pcc('service', 'status')
     assert.deepEqual([status.code, /State: +failed/.test(status.stdout)], [1, true])
@@ -164,12 +164,14 @@ test('the service of a user: installed, restarted when killed or hung, steered, 
   })
 
   await t.test('pcc init offers it at a terminal, and nothing is installed without a yes', async () => {
-    const init = `${process.execPath} ${BIN} init ${gitProject(t)} --skip-index`
-    const { stdout } = await inside('sh', ['-c', `script -qec '${init}' /dev/null </dev/null`])
-    assert.match(stdout, /Start the daemon with the machine.*\[y\/N\]/)
-    assert.match(stdout, /pcc service install/)
+    const init = world.words(process.execPath, [BIN, 'init', gitProject(t), '--skip-index'])
+    const terminal = openPty(t, init, { cwd: home, env: { ...world.env, NO_COLOR: '1' } })
+    for (let asked = ''; !asked.includes('[y/N]'); terminal.type('n\r'))
+      asked = (
+        await terminal.see(/(Commit|Let pcc also judge) .*\[Y\/n\]|Start the daemon with the machine.*\[y\/N\]/)
+      )[0]
+    await terminal.see(/To start the daemon with the machine: pcc service install/)
+    assert.equal(await terminal.exit, 0)
     assert.ok(!existsSync(unit))
-    const { stdout: piped } = await inside('sh', ['-c', `${init} </dev/null`])
-    assert.doesNotMatch(piped, /\[y\/N\]/)
   })
 })
