@@ -47,6 +47,7 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
     ...(await import('./memory/append.ts')).benchAppend(),
     ...(await (await import('./memory/recall.ts')).benchMemory()),
   ],
+  metrics: async () => (await import('./metrics.ts')).benchMetrics(),
   reliability: async () => (await import('./reliability/reliability.ts')).benchReliability(watchSeconds * 1000),
 }
 

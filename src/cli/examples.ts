@@ -232,6 +232,7 @@ export const EXAMPLES: Record<string, readonly string[]> = {
   'api keys list': ['pcc api keys list', 'pcc api keys list --json'],
   'api keys revoke': ['pcc api keys revoke ci', 'pcc api keys revoke k-3fa91c --json'],
   'api keys rotate': ['pcc api keys rotate ci', 'pcc api keys rotate ci --expires 30d'],
+  'audit incidents': ['pcc audit incidents', 'pcc audit incidents --since 7d --json'],
   audit: ['pcc audit', 'pcc audit --since yesterday --by ci --json'],
   trust: ['pcc trust', 'pcc trust ./api --yes'],
   'trust status': ['pcc trust status', 'pcc trust status ./api --json'],

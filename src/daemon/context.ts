@@ -22,6 +22,7 @@ import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
 import type { AcceptedFiles } from './accepted-files.ts'
 import type { Authenticator } from './api/authenticate.ts'
 import type { ApiKeys } from './api/keys.ts'
+import type { Metrics } from './api/metrics.ts'
 import type { Disk } from './disk.ts'
 import type { LazyBrains, LazyPolicy } from './lazy-services.ts'
 
@@ -40,6 +41,7 @@ export interface DaemonContext {
   keys: ApiKeys
   /** Who sends a request that is not ours. */
   authenticator: Authenticator
+  metrics: Metrics
   log: Log
   store: Store
   accepted: Pick<AcceptedFiles, 'accept'>

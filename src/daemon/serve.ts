@@ -30,6 +30,7 @@ import { openAuthenticator } from './api/authenticate.ts'
 import { openApiControl } from './api/control.ts'
 import { openJwtVerifier } from './api/jwt.ts'
 import { ApiKeys } from './api/keys.ts'
+import { openLazyMetrics } from './api/metrics.ts'
 import { type DaemonContext, readWorktreeDeps } from './context.ts'
 import { deliverAnswers } from './deliver-answers.ts'
 import { type Disk, watchDisk } from './disk.ts'
@@ -154,6 +155,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     freed: () => supervisor.wakeWaiting(),
   })
   late.disk = disk
+  await using metrics = openLazyMetrics(() => daemon)
   const stopping = new AbortController()
   const settled = new AbortController()
   const daemon: DaemonContext = {
@@ -166,6 +168,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     token,
     keys,
     authenticator: openAuthenticator({ keys, verifyJwt }),
+    metrics,
     log,
     store,
     accepted,

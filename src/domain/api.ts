@@ -258,7 +258,8 @@ export function statusOf(row: StatusFacts, currentOwner: string): { status: Sess
   return { status: LIVE_STATUS[row.state], reason: row.status_reason }
 }
 
-const LIVE_STATUS = {
+/** The status that a session shows while it has not ended. */
+export const LIVE_STATUS = {
   queued: 'idle',
   starting: 'idle',
   running: 'processing',

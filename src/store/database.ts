@@ -48,6 +48,8 @@ export interface DialectDifferences {
    * `pruned`.
    */
   appendOnly(table: string, pruned?: string): string[]
+  /** Statements that let `row_counts` hold how many rows of a table have each value of a column; rows without one are not counted. */
+  countRows(counting: { table: string; column: string; counted: string }): string[]
   /** Statements that create a full-text index, which the database keeps up to date. */
   wordIndex(index: WordIndex): string[]
   /** The rows that match the words, as a table of their keys and a `rank`; the lowest rank is the best match. */

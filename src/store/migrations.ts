@@ -3,6 +3,7 @@ import { acceptedFiles } from './accepted-files.ts'
 import { apiAccess } from './access.ts'
 import { apiReplies } from './api-replies.ts'
 import { allowedOnce } from './escalations.ts'
+import { rowCounts } from './figures.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
 import { observedCost, observedSessions, observedUsage } from './observed.ts'
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   apiAccess,
   apiReplies,
   observedCost,
+  rowCounts,
 ]

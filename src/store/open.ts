@@ -7,6 +7,7 @@ import { openEscalationStore } from './escalations.ts'
 import { openEventPruning } from './event-pruning.ts'
 import { EventPageCache, EventSignal, followEvents, newestEventId, queryEvents } from './events.ts'
 import { openFeatureStore } from './features.ts'
+import { openFigureStore } from './figures.ts'
 import { openJournalStore } from './journal.ts'
 import { migrate } from './migrate.ts'
 import { MIGRATIONS } from './migrations.ts'
@@ -59,6 +60,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     answers: openAnswerStore(database.read, writer),
     acceptedFiles: openAcceptedFileStore(database.read, writer),
     apiKeys: openApiKeyStore(database.read, writer),
+    figures: openFigureStore(database.read),
     audit: openAuditStore(database.read, writer),
     apiReplies: openApiReplyStore(database.read, writer),
     tasks: openTaskStore(database.read, database.differences),

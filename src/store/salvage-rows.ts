@@ -48,9 +48,10 @@ interface Table {
 }
 
 function listTables(target: DatabaseSync): Table[] {
-  // A full-text index is a virtual table over shadow tables; triggers fill it.
+  // A full-text index is a virtual table over shadow tables; triggers fill it, and the numbers of rows.
   const names = target
-    .prepare(`select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%'`)
+    .prepare(`select name from pragma_table_list
+      where schema = 'main' and type = 'table' and name not like 'sqlite_%' and name != 'row_counts'`)
     .all()
   return names.map(({ name }) => {
     const columns = target.prepare(`select name, type, pk from pragma_table_info('${name}')`).all()

@@ -83,6 +83,22 @@ export async function openSqlite(
   }
 }
 
+const countRows: DialectDifferences['countRows'] = ({ table, column, counted }) => {
+  const more = `insert into row_counts (counted, kind, count) select '${counted}', new.${column}, 1 where new.${column} is not null
+    on conflict (counted, kind) do update set count = count + 1;`
+  const less = `update row_counts set count = count - 1 where counted = '${counted}' and kind = old.${column};`
+  const trigger = (when: string, body: string) =>
+    `create trigger count_${counted}_${when.split(' ')[0]} after ${when} on ${table} begin ${body} end`
+  return [
+    `insert into row_counts (counted, kind, count) select '${counted}', ${column}, count(*) from ${table}
+      where ${column} is not null group by ${column}`,
+    trigger('insert', more),
+    trigger('delete', less),
+    `create trigger count_${counted}_update after update of ${column} on ${table} when old.${column} is not new.${column}
+      begin ${less} ${more} end`,
+  ]
+}
+
 const differences: DialectDifferences = {
   columns: { integer: 'integer', real: 'real' },
   json: sqliteJson,
@@ -96,6 +112,7 @@ const differences: DialectDifferences = {
     const replace = `create trigger ${table}_refuse_replace before insert on ${table} when exists (select 1 from ${table} where id = new.id)`
     return [update, `${remove} ${refuse}`, `${replace} ${refuse}`]
   },
+  countRows,
   wordIndex,
   foundByWords,
 }

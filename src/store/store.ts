@@ -54,6 +54,7 @@ export interface Store extends AsyncDisposable {
   readonly apiKeys: ApiKeyStore
   readonly audit: AuditStore
   readonly apiReplies: ApiReplyStore
+  readonly figures: FigureStore
   readonly tasks: TaskStore
   readonly gates: AccountGateStore
   readonly quota: QuotaStore
@@ -230,6 +231,34 @@ export interface AuditStore {
   fail(entry: NewAuditEntry & { id: number }, status: number): Promise<void>
   /** The newest first. */
   list(filter: AuditFilter): Promise<AuditEntry[]>
+}
+
+/** How many rows of each kind there are. */
+export type RowCounts = Partial<Record<string, number>>
+
+/** What the store knows in numbers, read in a few milliseconds whatever its size. */
+export interface StoreFigures {
+  /** By state. */
+  tasks: RowCounts
+  /** Closed attempts by outcome. */
+  attempts: RowCounts
+  /** By state; those that have ended also by how. */
+  sessions: RowCounts
+  ended_sessions: RowCounts
+  /** Of each project, when the task was written down that is taken next. */
+  heads: number[]
+  /** What waits for a person. */
+  escalations: { kind: string; count: number; oldest: number }[]
+  /** Sessions that wait for a person because of a failure: src/domain/incident.ts. */
+  incidents: number
+  /** Since the store was made. */
+  spent: { tokens: number; cost_usd: number; turns: number }
+  /** Merges under way. */
+  merging: number
+}
+
+export interface FigureStore {
+  read(): Promise<StoreFigures>
 }
 
 /** Which accounts may call the model. */

@@ -30,6 +30,8 @@ export interface Tables {
   escalation_sessions: EscalationSession & { number: number }
   answers: AnswersTable
   accepted_files: AcceptedFile
+  /** Kept by triggers: src/store/figures.ts. */
+  row_counts: { counted: string; kind: string; count: number }
   api_keys: ApiKey
   api_replies: ApiReplyRow
   audit: Omit<AuditEntry, 'id'> & { id: Generated<number>; entry: number | null }

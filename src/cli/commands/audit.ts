@@ -2,12 +2,13 @@ import type { Command } from 'commander'
 import { ownZone } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { AuditEntry } from '../../domain/access.ts'
+import type { Incident } from '../../domain/incident.ts'
 import { parseSince } from '../../tasks/schedules.ts'
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { optionParser } from '../options.ts'
 import { dateTime } from '../render/format.ts'
-import { pad } from '../render/text.ts'
+import { firstLine, pad } from '../render/text.ts'
 
 interface AuditOptions {
   since?: number
@@ -17,7 +18,7 @@ interface AuditOptions {
 
 /** `pcc audit`: who changed what, over the socket and over the API. */
 export function addAuditCommand(program: Command): void {
-  program
+  const audit = program
     .command('audit')
     .description('Show who changed what, you and other programs; nobody can change this list')
     .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
@@ -39,6 +40,33 @@ export function addAuditCommand(program: Command): void {
       if (entries.length === 0) return context.out('Nothing was changed.')
       for (const line of auditLines(entries.toReversed())) context.out(line)
     })
+  addIncidents(audit)
+}
+
+/** `pcc audit incidents` */
+function addIncidents(audit: Command): void {
+  audit
+    .command('incidents')
+    .description('List recoveries that failed after their retries, the newest first')
+    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
+      parseSince(text, ownZone(), Date.now()),
+    )
+    .option('--json', 'print JSON')
+    .action(async ({ since }: { since?: number }, command: Command) => {
+      const context = await commandContext(command)
+      const client = await openClient(context.paths, context)
+      const query = since === undefined ? '' : `?since=${since}`
+      const listed = await client.request<{ incidents: Incident[] }>('GET', `/incidents${query}`)
+      if (context.json) return context.out(JSON.stringify(listed, null, 2))
+      if (listed.incidents.length === 0) return context.out('Every recovery has worked.')
+      for (const line of listed.incidents.map(incidentLine)) context.out(line)
+    })
+}
+
+export function incidentLine({ number, at, count, session_id, reason, over }: Incident): string {
+  const times = count > 1 ? `, ${count} times` : ''
+  const state = over === null ? `waits for you: pcc respond ${number}` : over
+  return neutral(`${dateTime(at)}  ${session_id}${times}  ${firstLine(reason)}  (${firstLine(state)})`)
 }
 
 const limitOption = optionParser(

@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
+import { runShort } from '../../base/process/run-short.ts'
 import type { Health } from '../../domain/api.ts'
+import { faultOf } from '../../domain/limit.ts'
+import { isAliveInTerminal } from '../../supervisor/session/terminal.ts'
 import type { DaemonContext } from '../context.ts'
 import { findRestarter } from '../parent-process.ts'
 import { hasToken } from '../routes/guard.ts'
@@ -26,10 +29,24 @@ export function healthRoutes(app: FastifyInstance, daemon: DaemonContext): void 
     if (store.status !== 'ok') reply.code(503)
     return store
   })
+
+  app.get('/health/tmux', async (request, reply) => {
+    await requireReader(request, daemon)
+    const tmux = await readTmuxHealth(daemon)
+    if (tmux.status === 'failing') reply.code(503)
+    return tmux
+  })
+
+  app.get('/health/agents', async (request, reply) => {
+    await requireReader(request, daemon)
+    const agents = await readAgentsHealth(daemon)
+    if (agents.status === 'failing') reply.code(503)
+    return agents
+  })
 }
 
 /** Throws unless the request may read: the token on our own socket, a key anywhere else. */
-async function requireReader(request: FastifyRequest, { token, authenticator }: DaemonContext): Promise<void> {
+export async function requireReader(request: FastifyRequest, { token, authenticator }: DaemonContext): Promise<void> {
   if (isOnOwnSocket(request) && hasToken(request, token)) return
   requireScope(await authenticator.authenticate(request), 'read')
 }
@@ -97,4 +114,59 @@ async function readStoreHealth({ store, disk }: DaemonContext): Promise<StoreHea
     const problem = error instanceof AppError ? error.message : 'the store cannot be read'
     return { status: 'failing', schema, problem }
   }
+}
+
+interface TmuxHealth {
+  /** `unused`: no session is in tmux, so nothing depends on it. */
+  status: 'ok' | 'unused' | 'failing'
+  /** Sessions that are in tmux and not over. */
+  sessions: number
+  alive: number
+  version?: string
+  problem?: string
+}
+
+/** Whether the terminals of sessions in tmux are there. */
+async function readTmuxHealth({ store }: DaemonContext): Promise<TmuxHealth> {
+  const rows = (await store.sessions.list()).filter(row => row.options.host === 'tmux' && row.state !== 'ended')
+  const alive = (await Promise.all(rows.map(isAliveInTerminal))).filter(Boolean).length
+  const counts = { sessions: rows.length, alive }
+  const found = await tmuxVersion()
+  if (found === undefined) {
+    const problem = 'tmux is not installed, or does not run'
+    return rows.length === 0 ? { status: 'unused', ...counts, problem } : { status: 'failing', ...counts, problem }
+  }
+  if (rows.length === 0) return { status: 'unused', ...counts, version: found }
+  const problem = `${rows.length - alive} of ${rows.length} terminals are gone`
+  return alive === rows.length
+    ? { status: 'ok', ...counts, version: found }
+    : { status: 'failing', ...counts, version: found, problem }
+}
+
+async function tmuxVersion(): Promise<string | undefined> {
+  const limits = { timeoutMs: 2_000, maxBytes: 1_000 }
+  const { code, stdout } = await runShort({ command: 'tmux', args: ['-V'], cwd: '/', env: process.env, ...limits })
+  return code === 0 ? stdout.trim() : undefined
+}
+
+interface AgentsHealth {
+  /** `limited`: an account waits for its reset. `failing`: one needs a person, or a recovery failed. */
+  status: 'ok' | 'limited' | 'failing'
+  live: number
+  /** Accounts that wait, that a person holds, and that a person has to mend. */
+  limited: number
+  held: number
+  faulty: number
+  incidents: number
+}
+
+/** Whether agents can work: by what they and their vendors said last. No agent is started for it. */
+async function readAgentsHealth({ store, supervisor }: DaemonContext): Promise<AgentsHealth> {
+  const now = Date.now()
+  const [gates, { incidents }] = await Promise.all([store.gates.list(), store.figures.read()])
+  const faulty = gates.filter(gate => faultOf(gate) !== undefined).length
+  const limited = gates.filter(gate => (gate.closed_until ?? 0) > now && faultOf(gate) === undefined).length
+  const held = gates.filter(gate => gate.held).length
+  const status = faulty + incidents > 0 ? 'failing' : limited > 0 ? 'limited' : 'ok'
+  return { status, live: supervisor.liveCount, limited, held, faulty, incidents }
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { CreateApiKey } from '../../domain/access.ts'
+import { toIncident } from '../../domain/incident.ts'
 import type { DaemonContext } from '../context.ts'
 import { parseRequest } from '../routes/errors.ts'
 import { realOrGiven } from '../routes/tasks.ts'
@@ -15,7 +16,9 @@ const AuditQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(100),
 })
 
-/** Keys and the audit log. They are on the Unix socket only: no key can make another one. */
+const IncidentQuery = z.strictObject({ since: AuditQuery.shape.since })
+
+/** Keys, the audit log and incidents. They are on the Unix socket only: no key can make another one. */
 export function accessRoutes(app: FastifyInstance, { keys, store }: DaemonContext): void {
   app.get('/api-keys', async () => ({ keys: await keys.list() }))
 
@@ -37,6 +40,12 @@ export function accessRoutes(app: FastifyInstance, { keys, store }: DaemonContex
   app.get('/audit', async request => {
     const filter = parseRequest(AuditQuery, request.query, 'GET /audit')
     return { entries: await store.audit.list(filter) }
+  })
+
+  app.get('/incidents', async request => {
+    const { since = 0 } = parseRequest(IncidentQuery, request.query, 'GET /incidents')
+    const incidents = (await store.escalations.list()).flatMap(row => toIncident(row) ?? [])
+    return { incidents: incidents.filter(({ last_at }) => last_at >= since).sort((a, b) => b.number - a.number) }
   })
 }
 

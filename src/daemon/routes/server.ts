@@ -5,6 +5,7 @@ import { OWNER } from '../../domain/access.ts'
 import { installAudit } from '../api/audit.ts'
 import { healthRoutes } from '../api/health.ts'
 import { accessRoutes } from '../api/key-routes.ts'
+import { metricsRoutes } from '../api/metrics.ts'
 import type { DaemonContext } from '../context.ts'
 import { openSpeakerCheck } from '../speakers.ts'
 import { toolRoutes } from './agent-calls.ts'
@@ -48,6 +49,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   acceptOnlyJson(app)
   installAudit(app, { ...daemon, callerOf: request => (isByPerson(request) ? OWNER : undefined) })
   healthRoutes(app, daemon)
+  metricsRoutes(app, daemon)
   accessRoutes(app, daemon)
   daemonRoutes(app, daemon)
   acceptedFileRoutes(app, daemon)

@@ -5,6 +5,7 @@ import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { openAuthenticator } from '../../../src/daemon/api/authenticate.ts'
 import { ApiKeys } from '../../../src/daemon/api/keys.ts'
+import { openLazyMetrics } from '../../../src/daemon/api/metrics.ts'
 import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { deliverAnswers } from '../../../src/daemon/deliver-answers.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
@@ -106,6 +107,7 @@ export async function openLives(
       const over = new AbortController()
       const keys = new ApiKeys({ store: mortal, clock, failed: () => {} })
       const world: DaemonContext = {
+        metrics: openLazyMetrics(() => world),
         ...{
           keys,
           authenticator: openAuthenticator({ keys, verifyJwt: () => Promise.reject(new Error('no tokens here')) }),

@@ -49,6 +49,11 @@ test('a session during which one daemon after the other dies goes on five times,
   const [asked, ...others] = (await life().call('GET', '/escalations?state=open')).body.escalations
   assert.deepEqual([asked.kind, asked.session_id, others], ['error', id, []])
   assert.equal(agent.calls(), 0)
+  const incidents = async () => (await life().call('GET', '/incidents')).body.incidents
+  const [incident, ...more] = await incidents()
+  assert.deepEqual([incident.number, incident.session_id, incident.over, more], [asked.number, id, null, []])
+  assert.match(incident.reason, /died 5 times/)
+  assert.equal((await store.figures.read()).incidents, 1)
 
   // A person's yes allows one more try, and is no sign that the session works.
   const yes = await life().call('POST', `/escalations/${asked.number}/answer`, { verdict: 'allow', env: {} })
@@ -56,6 +61,14 @@ test('a session during which one daemon after the other dies goes on five times,
   await dieAt('request')
   const [again] = (await life().call('GET', '/escalations?state=open')).body.escalations
   assert.match(again.reason, /died 5 times/)
+  assert.deepEqual(
+    (await incidents()).map(({ number, over }: { number: number; over: string | null }) => [number, over]),
+    [
+      [again.number, null],
+      [asked.number, 'tried again, by human'],
+    ],
+    'what is over stays listed',
+  )
 })
 
 test('a session that hears the model in each of its lives goes on however often its daemon dies', async t => {

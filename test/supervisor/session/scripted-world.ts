@@ -6,6 +6,7 @@ import type { Clock } from '../../../src/base/clock.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { openAuthenticator } from '../../../src/daemon/api/authenticate.ts'
 import { ApiKeys } from '../../../src/daemon/api/keys.ts'
+import { openLazyMetrics } from '../../../src/daemon/api/metrics.ts'
 import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
@@ -122,6 +123,7 @@ export async function scriptedWorld(
   })
   const keys = new ApiKeys({ store, clock, failed: () => {} })
   const daemon: DaemonContext = {
+    metrics: openLazyMetrics(() => daemon),
     ...{
       keys,
       authenticator: openAuthenticator({ keys, verifyJwt: () => Promise.reject(new Error('no tokens here')) }),
@@ -153,6 +155,7 @@ export async function scriptedWorld(
   t.after(async () => {
     await supervisor.close('the test is over')
     await app.close()
+    await daemon.metrics[Symbol.asyncDispose]()
     policy[Symbol.dispose]()
     code[Symbol.dispose]()
     await learned[Symbol.asyncDispose]()
