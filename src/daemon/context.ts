@@ -22,7 +22,6 @@ import type { WorktreeDeps } from '../workspace/worktrees/worktree.ts'
 import type { AcceptedFiles } from './accepted-files.ts'
 import type { Authenticator } from './api/authenticate.ts'
 import type { ApiKeys } from './api/keys.ts'
-import type { Metrics } from './api/metrics.ts'
 import type { Disk } from './disk.ts'
 import type { LazyBrains, LazyPolicy } from './lazy-services.ts'
 
@@ -69,6 +68,11 @@ export interface DaemonContext {
   stop(reason: string, options?: { goOn?: boolean }): void
   /** Whether the next daemon resumes the sessions. */
   cutsOff: boolean
+}
+
+/** What Prometheus reads. */
+export interface Metrics extends AsyncDisposable {
+  scrape(): Promise<{ type: string; text: string }>
 }
 
 /** The tasks service over the daemon's store. It has no state of its own, so making one each time is free. */

@@ -11,8 +11,7 @@ import { isCurrent, levelOf, QuotaLevel, type QuotaWindow } from '../../domain/q
 import { FailureKind, Risk } from '../../domain/session.ts'
 import { TaskState } from '../../domain/task.ts'
 import type { RowCounts, StoreFigures } from '../../store/store.ts'
-import type { DaemonContext } from '../context.ts'
-import type { Metrics } from './metrics.ts'
+import type { DaemonContext, Metrics } from '../context.ts'
 
 /** The event loop is looked at ten times a second: often enough for delays that somebody notices, and next to no work. */
 const LOOP_RESOLUTION_MS = 100
@@ -26,9 +25,9 @@ const NEED_KINDS = ['permission', 'question', 'error', 'review']
 
 /** Opens the metrics and begins to count what happens. Labels are words of ours with few values: no path, name or text is ever one. */
 export async function openMetrics(daemon: DaemonContext): Promise<Metrics> {
-  const registry = new Registry()
-  const figures = makeFigures(registry)
-  const happened = makeCounters(registry)
+  const all = new Registry()
+  const figures = makeFigures(all)
+  const happened = makeCounters(all)
   const loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS })
   loop.enable()
   const closing = new AbortController()
@@ -51,7 +50,7 @@ export async function openMetrics(daemon: DaemonContext): Promise<Metrics> {
       showLoop(loop, figures)
       figures.orphans.set(orphans.look())
       await counting.caughtUp()
-      return { type: registry.contentType, text: await registry.metrics() }
+      return { type: all.contentType, text: await all.metrics() }
     },
     async [Symbol.asyncDispose]() {
       loop.disable()

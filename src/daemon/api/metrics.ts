@@ -1,11 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { DaemonContext } from '../context.ts'
+import type { DaemonContext, Metrics } from '../context.ts'
 import { requireReader } from './health.ts'
-
-/** What Prometheus reads. */
-export interface Metrics extends AsyncDisposable {
-  scrape(): Promise<{ type: string; text: string }>
-}
 
 /** Metrics that cost nothing until somebody asks: the library is loaded, and events are counted, from the first scrape on. */
 export function openLazyMetrics(daemon: () => DaemonContext): Metrics {

@@ -129,8 +129,8 @@ test('a scrape says what there is and counts what happens, and every label is a 
 test('the shipped alerts are rules that promtool accepts, fire when they should, and use metrics that exist', async t => {
   const { get } = await listening(t)
   for (const args of [
-    ['check', 'rules', 'pcc-alerts.yml'],
-    ['test', 'rules', 'pcc-alerts.test.yml'],
+    ['check', 'rules', 'pcc-alerts.yaml'],
+    ['test', 'rules', 'pcc-alerts.test.yaml'],
   ]) {
     const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: RULES, encoding: 'utf8' })
     assert.equal(status, 0, `${stdout}${stderr}`)
@@ -139,7 +139,7 @@ test('the shipped alerts are rules that promtool accepts, fire when they should,
   const page = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8')
   const names = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name))
   for (const name of names) assert.ok(page.includes(`\`${name}\``), `docs/metrics.md does not name ${name}`)
-  const used = readFileSync(join(RULES, 'pcc-alerts.yml'), 'utf8').matchAll(/\bpcc_\w+/g)
+  const used = readFileSync(join(RULES, 'pcc-alerts.yaml'), 'utf8').matchAll(/\bpcc_\w+/g)
   for (const [name] of used) assert.ok(names.has(name), `the alerts use ${name}, which there is not`)
   for (const [name] of page.matchAll(/\bpcc_\w+/g)) assert.ok(names.has(name), `docs/metrics.md names ${name}`)
 })
