@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
@@ -16,6 +17,7 @@ import { type ApiCall, confine, type Handler, JsonBytes, versionOf } from './cal
 import { EventHub } from './event-hub.ts'
 import { healthRoutes } from './health.ts'
 import { type Once, openOnce } from './idempotency.ts'
+import { metricsRoutes } from './metrics.ts'
 import { describeApi } from './openapi.ts'
 import { overviewHandlers } from './overview-handlers.ts'
 import { installProblems, sendProblem } from './problems.ts'
@@ -51,6 +53,7 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
+    genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: 200 },
     frameworkErrors: (_error, _request, reply: FastifyReply) =>
       void sendProblem(reply, new AppError('bad_request', { problem: 'The path of the request cannot be read.' })),
@@ -67,6 +70,7 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
   })
   acceptOnlyJson(app)
   healthRoutes(app, daemon)
+  metricsRoutes(app, daemon)
   const hub = new EventHub({
     ...{ store, maxStreams, closing: daemon.settled },
     failed: error => log.error({ error }, 'events of the API are no longer followed'),
