@@ -139,6 +139,11 @@ test('a task that nobody began is named with what it waits for, and 40 columns l
   const all = { ...report, graph: [...report.graph, late] }
   assert.match(reportPage(all, PLAIN).join('\n'), new RegExp(`\\n  ○ t-0b10c4 Ship it  waits for ${failed}\\n`))
   assert.match(reportHtml(all), /<h2>Not begun<\/h2><ul>[\s\S]*Ship it /)
+  assert.match(
+    reportHtml(all),
+    /give it up with: pcc task cancel <[^>]+>t-[0-9a-f]{6}</,
+    'an id in a sentence does not break',
+  )
   const narrow = reportPage(all, { ...PLAIN, width: 40 })
   const words = narrow.join(' ').replaceAll(/\s+/g, ' ')
   for (const { title } of [...report.done, ...report.failed]) assert.ok(words.includes(title.slice(0, 20)), title)

@@ -94,9 +94,14 @@ function heldUpItem({ task, after }: ReturnType<typeof format.heldUpTasks>[numbe
   return `<li>${text(firstLine(task.title))} ${idText(task.id)}<p class="note">waits for ${after.map(idText).join(', ')}</p></li>`
 }
 
+/** An id in a sentence does not break at its hyphen. */
+function textWithIds(sentence: string): string {
+  return text(sentence).replaceAll(/\b[trsc]-[0-9a-f]{6}\b/g, idText)
+}
+
 function waitingItem({ text: reason, next, since }: Report['waiting'][number]): string {
   const when = since === null ? '' : `<span class="facts">since ${text(format.dayTime(since))}</span>`
-  return `<li>${when}${text(firstLine(reason))}<br><code class="next">${text(next)}</code></li>`
+  return `<li>${when}${textWithIds(firstLine(reason))}<br><code class="next">${text(next)}</code></li>`
 }
 
 function refusedItem({ at, what, why, count, next }: Report['refused'][number]): string {
