@@ -94,16 +94,20 @@ export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 
     const entry = join(outDir, `${file}.js`)
     return { entry, inlined: importedBy([entry, ...more.map(name => join(outDir, `${name}.js`))]) }
   })
+  // A script takes the place of the hot file; without it, as in a damaged package, the file with its chunks still works.
+  const scripts = SCRIPTS.map(name => join(outDir, name))
+  const inChunks = scripts.map(file => [`${file}.js`, readFileSync(`${file}.js`)] as const)
   for (const { entry, inlined } of closures) {
     const external = files.filter(file => !inlined.has(file)).map(file => `--external:${file}`)
     const out = [`--outdir=${dirname(entry)}`, '--allow-overwrite', '--log-level=warning']
     execFileSync(esbuild, [entry, ...SHAPE, ...MINIFIED, ...out, ...external], { cwd: root, stdio: 'pipe' })
   }
-  for (const name of SCRIPTS) writeScript(esbuild, join(outDir, name))
+  for (const file of scripts) writeScript(esbuild, file)
+  for (const [file, text] of inChunks) writeFileSync(file, text)
   writeCompletions(join(outDir, 'cli'))
 }
 
-/** Hot files that are also written as one script, whose compiled functions are kept (`src/cli/compiled-script.ts`). */
+/** Hot files that are written as one script, whose compiled functions are kept (`src/cli/compiled-script.ts`). */
 const SCRIPTS = ['supervisor/hooks/answer-inline']
 
 function writeScript(esbuild: string, file: string): void {

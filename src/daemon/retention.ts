@@ -65,7 +65,7 @@ export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<v
     days: data.event_retention_days,
     maxMb: data.max_events_mb,
   })
-  const files = await pruneLogs(paths.logs, { days: logs.keep_days, now })
+  const files = (await pruneLogs(paths.logs, { days: logs.keep_days, now })) + (await pruneHookFiles(paths.run, now))
   const worktrees = await pruneWorktrees({ paths, env, store, log, clock, signal })
   const records = await pruneMemory({ paths, retentionDays: data.episode_retention_days, now, signal })
   if (checkpoints + events + files + worktrees + records > 0) {
@@ -241,6 +241,24 @@ const OURS = /^(daemon\.log\.\d+|stall-.+\.json|report\..+\.json)$/
 
 /** The most diagnostics that are kept, even if all are new: a restart storm must not fill the disk with them. */
 const MOST_DIAGNOSTICS = 20
+
+/** What hooks keep of each conversation in a small file: its project, how far its record was read, and the task that was named. */
+const HOOK_FOLDERS = ['hook-sessions', 'hook-usage', 'hook-tasks']
+/** Nobody resumes a conversation after so long, and if somebody does, it begins anew. */
+const HOOK_DAYS = 30
+
+async function pruneHookFiles(run: string, now: number): Promise<number> {
+  let removed = 0
+  for (const folder of HOOK_FOLDERS.map(name => join(run, name)).filter(path => existsSync(path))) {
+    for (const file of (await readdir(folder)).map(name => join(folder, name))) {
+      const { mtimeMs = now } = (await lstat(file).catch(() => undefined)) ?? {}
+      if (mtimeMs >= now - HOOK_DAYS * DAY_MS) continue
+      await rm(file, { force: true })
+      removed++
+    }
+  }
+  return removed
+}
 
 /** Removes expired rotated logs and diagnostics, and returns how many. */
 async function pruneLogs(dir: string, { days, now }: { days: number; now: number }): Promise<number> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { silentLog } from '../../src/base/log.ts'
@@ -162,6 +162,26 @@ test('logs.keep_days: rotated logs and diagnostics go by their age, and many dia
   assert.equal(left.filter(name => name.startsWith('stall')).length, 20)
   await round(NOW, { PCC_LOGS_KEEP_DAYS: '10' })
   assert.ok(!existsSync(join(paths.logs, 'daemon.log.1')))
+})
+
+test('what hooks keep of a conversation goes after thirty days, and of one that goes on it stays', async t => {
+  const { paths, store, round } = await world(t)
+  await lately(store, NOW)
+  const files = ['hook-sessions', 'hook-usage', 'hook-tasks'].flatMap(folder => {
+    mkdirSync(join(paths.run, folder), { recursive: true })
+    return [29, 31].map(ageDays => {
+      const file = join(paths.run, folder, `o-${ageDays}`)
+      writeFileSync(file, 'x')
+      utimesSync(file, (NOW - ageDays * DAY) / 1000, (NOW - ageDays * DAY) / 1000)
+      return file
+    })
+  })
+  await round(NOW)
+  const left = files.filter(file => existsSync(file))
+  assert.deepEqual(
+    left.map(file => basename(file)),
+    ['o-29', 'o-29', 'o-29'],
+  )
 })
 
 test('data.max_checkpoints_mb: checkpoints that are too large together go, the oldest first; what can go on keeps its last', async t => {

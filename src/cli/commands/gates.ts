@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { GATE_PROFILES } from '../../domain/option-values.ts'
 import { commandContext } from '../context.ts'
 
 /** `pcc gates`: what is checked before a task is done. The code of each subcommand is imported on use. */
@@ -35,7 +36,7 @@ export function addGatesCommand(program: Command): void {
     .description('Run the gates now, in a project or in the directory of a task, and show the results')
     .argument('[target]', 'a project directory or a task', '.')
     .addOption(new Option('--only <gates...>', 'only these').choices(['build', 'typecheck', 'lint', 'test']))
-    .addOption(new Option('--profile <profile>', 'use this profile').choices(['quick', 'standard', 'deep']))
+    .addOption(new Option('--profile <profile>', 'use this profile').choices([...GATE_PROFILES]))
     .option('--json', 'print JSON')
     .action(async (target: string, options: object, command: Command) => {
       await (await import('./gates-run.ts')).runGates({ target, ...options, context: await commandContext(command) })
