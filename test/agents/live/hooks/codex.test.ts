@@ -1,18 +1,23 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { BY_REFUSAL, isHeldByHooks, QUESTION } from '../../hooks/by-hand.ts'
 import { codexEnv } from '../../programs/codex.ts'
 import { program } from '../../programs/programs.ts'
 
-test('Codex in a terminal of a person is refused a HIGH call, allowed what it would ask about, answered from memory and held by a failing test, with and without the daemon', t =>
+test('Codex in a terminal of a person is refused a HIGH call, allowed what it would ask about, answered from memory and held by a failing test, with and without the daemon, and by a second opinion', t =>
   isHeldByHooks(t, {
     vendor: 'codex',
     settings: '.codex/hooks.json',
-    env: codexEnv,
+    env(home, url) {
+      const env = codexEnv(home, url)
+      // The daemon asks a second Codex.
+      const daemon = { PATH: `${dirname(program('codex'))}:${env['PATH']}`, PCC_AGENTS_ENV: 'SIMULATOR_KEY' }
+      return { ...env, ...daemon }
+    },
     agree: trustHooks,
     // Its background server would outlive the test.
     command: prompt => [program('codex'), '--no-daemon', '-a', 'on-request', '-s', 'workspace-write', prompt],
@@ -20,6 +25,7 @@ test('Codex in a terminal of a person is refused a HIGH call, allowed what it wo
     shell: cmd => ({ exec_command: { cmd, sandbox_permissions: 'require_escalated', justification: 'it is needed' } }),
     ask: { request_user_input: { questions: [{ ...QUESTION, id: 'database' }] } },
     answered: BY_REFUSAL,
+    judged: 'second_opinion = "codex"',
   }))
 
 interface Listed {
