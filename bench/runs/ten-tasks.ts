@@ -41,7 +41,10 @@ export async function benchRuns(): Promise<BenchRow[]> {
     // The first fills caches.
     if (round > 0) rounds.push(asked)
   }
-  const peak = await warmPeakMb({ pcc, env, project, tasks: [taskOf('slow'), taskOf('alpha')] })
+  // A process is started ahead where the one at work is not used again.
+  const ahead = { ...env, PCC_EXECUTION_TASKS_PER_PROCESS: '1', PCC_EXECUTION_WARM_CORES: '0' }
+  const early = (...args: string[]) => run(process.execPath, [dist, ...args], { env: ahead, cwd: dir })
+  const peak = await warmPeakMb({ pcc: early, env, project, tasks: [taskOf('slow'), taskOf('alpha')] })
   const ratios = rounds.map(({ bare, supervised }) => supervised / bare)
   const ratio = median(ratios)
   const middle = (of: 'bare' | 'supervised') => median(rounds.map(round => round[of])).toFixed(0)
@@ -50,8 +53,8 @@ export async function benchRuns(): Promise<BenchRow[]> {
       what: `ten tasks of ${TURNS} turns through pcc run, against ten bare claude -p`,
       measured: `${middle('supervised')} ms (bare ${middle('bare')} ms; best of ${ROUNDS}: ${Math.min(...ratios).toFixed(2)}×)`,
       ratio,
-      budget: '≤ 0.8×',
-      ok: ratio <= 0.8,
+      budget: '≤ 0.5×',
+      ok: ratio <= 0.5,
     },
     {
       what: 'the process that waits for the next task of a run: most memory',

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { describeSearchPath, findProgram } from '../base/process/find-program.ts'
 import type { GuardedChild, ProcessGuard } from '../base/process/guardian.ts'
-import { type Isolation, isAlone } from '../base/process/isolation.ts'
+import { findAgent, type Isolation } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { rawStartTime } from '../base/process/process-table.ts'
 import type { Sandbox } from '../base/sandbox/sandbox.ts'
@@ -29,6 +29,9 @@ export interface DriverOptions {
 
 const STDERR_CHARS = 4000
 
+/** Why a process cannot get another task. */
+export const LEFT_RUNNING = 'a process of the task before may still run'
+
 /** How to start a program; the signal ends it. */
 export interface ProcessStart {
   command: string
@@ -54,8 +57,8 @@ interface ProcessOptions {
   newSandbox?: (() => Sandbox | undefined) | undefined
   /** Where the agent will work, if it is not where its process starts: a process that is started ahead of its session. */
   cwd?: string | undefined
-  /** Whether it waits for its session after its start. */
-  waits?: boolean | undefined
+  /** Whether it waits for a session: after its start, or for the next one when its session is over. */
+  mayStay?: boolean | undefined
   /** Takes what the agent writes to stderr. */
   log?: ((line: string) => void) | undefined
 }
@@ -68,25 +71,25 @@ export class AgentProcess {
   readonly #isolation: Isolation
   readonly #newSandbox: ProcessOptions['newSandbox']
   readonly #cwd: string | undefined
-  readonly #waits: boolean
+  readonly #mayStay: boolean
   readonly #log: ((line: string) => void) | undefined
   #sandbox: Sandbox | undefined
   #child: GuardedChild | undefined
-  /** What the sandbox was made of, if the process waits. */
+  /** What the sandbox was made of, if the process may stay. */
   #made: { cwd: string; env: ProcessStart['env']; identity: string } | undefined
   #stderr = ''
   #hasSurvivors = false
   #problem: Error | undefined
 
   constructor(options: ProcessOptions) {
-    const { manifest, guard, isolation, marker, sandbox, newSandbox, cwd, waits = false, log } = options
+    const { manifest, guard, isolation, marker, sandbox, newSandbox, cwd, mayStay = false, log } = options
     this.#manifest = manifest
     this.#guard = guard
     this.#isolation = isolation
     this.#sandbox = sandbox
     this.#newSandbox = newSandbox
     this.#cwd = cwd
-    this.#waits = waits
+    this.#mayStay = mayStay
     this.#log = log
     this.marker = sessionMarker(marker)
   }
@@ -101,13 +104,48 @@ export class AgentProcess {
     return pid !== undefined && exitCode === null && signalCode === null && rawStartTime(pid) !== undefined
   }
 
-  /** Nothing that the agent started is still running. Only a namespace knows this: elsewhere an orphan is nobody's child. */
+  /** Nothing that the agent started is still running. Only a PID namespace knows this: elsewhere an orphan is nobody's child. */
   get alone(): boolean {
-    const { level, pid } = this.#child ?? {}
-    return level === 'namespace' && pid !== undefined && isAlone(pid, { inSandbox: this.#sandbox !== undefined })
+    return this.#inside?.isAlone === true
   }
 
-  /** Whether a process that has waited is in the sandbox that would be made for it now. */
+  /** Whether `alone` can be true at all: whether there is a PID namespace. */
+  get knowsWhetherAlone(): boolean {
+    return this.#child?.level === 'namespace' || this.#sandbox !== undefined
+  }
+
+  /** The agent itself, below the processes that hold it. */
+  get #inside(): { pid: number; isAlone: boolean } | undefined {
+    const { level, pid } = this.#child ?? {}
+    return level && pid !== undefined ? findAgent(pid, { level, sandbox: this.#sandbox }) : undefined
+  }
+
+  /** Notes what the sandbox holds before the agent has run anything. */
+  rememberFolders(): void {
+    const inside = this.#inside
+    if (inside) this.#sandbox?.folders.remember(inside.pid)
+  }
+
+  /** Ends one task of an agent that gets another: nothing that git outside would follow stays, as when the sandbox is closed. */
+  endTask(): void {
+    this.#sandbox?.endTask()
+  }
+
+  /**
+   * Prepares the sandbox for the next task: what the last one left in it is removed. Returns why it cannot be as it was at the start, or
+   * why that is not known.
+   */
+  beginTask(): string | undefined {
+    if (!this.#sandbox) return undefined
+    const inside = this.#inside
+    if (!inside?.isAlone) return LEFT_RUNNING
+    if (this.#sandbox.breached.aborted) return 'the agent has reached out of its sandbox'
+    const problem = this.#sandbox.folders.restore(inside.pid)
+    if (problem === undefined) this.#sandbox.beginTask()
+    return problem
+  }
+
+  /** Whether the process is in the sandbox that would be made for it now. */
   get isInRightSandbox(): boolean {
     if (!this.#sandbox) return true
     try {
@@ -212,7 +250,7 @@ export class AgentProcess {
     const pidNamespace = this.#guard.level(this.#isolation) !== 'namespace'
     const inside = { command, args, env, cwd: this.#cwd ?? cwd, shows, writes }
     const wrapped = this.#sandbox.wrap(inside, { pidNamespace })
-    if (this.#waits) this.#made = { cwd: inside.cwd, env, identity: this.#sandbox.identify(inside) }
+    if (this.#mayStay) this.#made = { cwd: inside.cwd, env, identity: this.#sandbox.identify(inside) }
     return wrapped
   }
 

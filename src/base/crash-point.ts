@@ -69,6 +69,12 @@ export const WORKSPACE_CRASH_POINTS = [
   'landing.before-return',
 ] as const
 
+/**
+ * The steps between two tasks of a run that share a process, at which `test/daemon/runs/reuse.test.ts` kills a daemon. Only tasks
+ * that leave nothing behind pass them.
+ */
+export const REUSE_CRASH_POINTS = ['keep.after-release', 'clear.before', 'clear.after'] as const
+
 /** The steps of writing to memory, at which `test/memory/kill-rounds.ts` kills a writer. No task passes them in a fixed order. */
 export const MEMORY_CRASH_POINTS = [
   'memory.before-append',
@@ -79,7 +85,12 @@ export const MEMORY_CRASH_POINTS = [
   'memory.after-rewrite',
 ] as const
 
-export type CrashPointName = (typeof CRASH_POINTS | typeof WORKSPACE_CRASH_POINTS | typeof MEMORY_CRASH_POINTS)[number]
+export type CrashPointName = (
+  | typeof CRASH_POINTS
+  | typeof WORKSPACE_CRASH_POINTS
+  | typeof REUSE_CRASH_POINTS
+  | typeof MEMORY_CRASH_POINTS
+)[number]
 
 /** The published program never dies on purpose. */
 const FROM_SOURCE = import.meta.url.endsWith('.ts')

@@ -216,6 +216,7 @@ export const CONTRACT = {
   },
   'process.close': {},
   warm: { none: 'no process is started ahead of time' },
+  reuse: { none: 'every session has a process of its own' },
 } as const satisfies Record<string, Record<string, string>>
 
 export type ContractPoint = keyof typeof CONTRACT

@@ -56,6 +56,9 @@ export interface RunPosition {
   total: number
 }
 
+/** The variables in which the agent sees it. They are the only ones that differ between two sessions of a run. */
+export const RUN_VARIABLES = ['PCC_ITERATION', 'PCC_TOTAL'] as const
+
 /** How many tasks are in each state. */
 export const TaskCounts = z.partialRecord(TaskState, z.number())
 export type TaskCounts = z.infer<typeof TaskCounts>

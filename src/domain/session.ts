@@ -20,6 +20,15 @@ export interface Session extends AsyncDisposable {
   readonly alone?: boolean | undefined
   /** True if the session is closed and a process that it started could not be ended. */
   readonly hasSurvivors?: boolean | undefined
+  /** How many sessions its process has served before this one. */
+  readonly served?: number
+  /** Whether its process may serve another session after this one, as far as that is known by now. */
+  readonly mayServeAnother?: boolean
+  /**
+   * Leaves the process to the next session that is opened with the same marker, and ends this one. To be called after the last turn,
+   * in place of closing. If it returns a reason, nothing was done, and the session is closed as usual.
+   */
+  release?(): Promise<string | undefined>
   readonly events: AsyncIterable<SessionEvent>
   /** Starts the next user turn in the same process. */
   prompt(text: string): Promise<void>

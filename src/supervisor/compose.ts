@@ -1,5 +1,6 @@
 import type { QuotaBook } from '../agents/limits/quota.ts'
 import { messageOf } from '../base/errors.ts'
+import { countFreeCores } from '../base/free-cores.ts'
 import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { isCurrent } from '../domain/quota.ts'
@@ -36,7 +37,7 @@ import { openWorktreeProvider } from './session/worktree-provider.ts'
 
 /** What a supervisor is made of. */
 export interface SupervisorOptions
-  extends Omit<SessionDeps, 'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock' | 'starts'>,
+  extends Omit<SessionDeps, 'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock' | 'starts' | 'keepProcess'>,
     PrepareDeps,
     Pick<AccountsDeps, 'quota' | 'gates'> {
   /** This boot of the daemon: the owner of every session it runs. */
@@ -48,6 +49,8 @@ export interface SupervisorOptions
   mayStart?: (() => string | undefined) | undefined
   /** Bytes that programs can still allocate; by default the system says. */
   availableMemory?: (() => number) | undefined
+  /** How many processor cores have nothing to do; by default the system says. */
+  freeCores?: (() => Promise<number>) | undefined
 }
 
 /** The context of a supervisor, and the parts that only the supervisor itself steers. */
@@ -72,12 +75,13 @@ export function openContext(
   })
   const watch = new GuardWatch(clock)
   const shared = { store, clock, terminals, policy, tasks: openTasks({ store, clock }), accounts, watch, code, memory }
-  const own = {
+  const deps: SessionDeps = {
+    ...shared,
     checkpoints: checkpointsDirectory(paths.data),
     notesLock: notesLock(paths),
     starts: new StartBarrier(),
+    keepProcess: (live, session, ending) => warm.keep(live, session, ending),
   }
-  const deps: SessionDeps = { ...shared, ...own }
   const kept = new KeptEnvironments(paths.run)
   const sessions = new LiveSessions({
     ...{ deps, admission, kept, log, closing, settled, launched },
@@ -92,6 +96,7 @@ export function openContext(
     prepare: request => prepareSession(request, supervisor),
     isCrowded: () => admission.waiting > 0,
     availableMemory: options.availableMemory ?? (() => process.availableMemory()),
+    freeCores: options.freeCores ?? (() => countFreeCores(closing)),
   })
   terminals.onLeft(id => stopUnwatched(sessions.get(id)?.live))
   const conversations = new ConversationLocks()

@@ -11,6 +11,7 @@ import {
   environmentCases,
   GIVEN,
   leftoverCases,
+  reuseCases,
   warmCases,
 } from './conformance/cases/processes.ts'
 import { stopCases } from './conformance/cases/stops.ts'
@@ -38,7 +39,7 @@ const SHARED = {
   },
 } satisfies Record<string, Shared>
 /** Points that need a start of their own. */
-const ALONE = [capCases, startCases, warmCases]
+const ALONE = [capCases, startCases, warmCases, reuseCases]
 
 type Part = keyof typeof SHARED | 'starts of its own'
 const PARTS = [...Object.keys(SHARED), 'starts of its own'] as Part[]

@@ -5,7 +5,12 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { CRASH_POINTS, MEMORY_CRASH_POINTS, WORKSPACE_CRASH_POINTS } from '../../src/base/crash-point.ts'
+import {
+  CRASH_POINTS,
+  MEMORY_CRASH_POINTS,
+  REUSE_CRASH_POINTS,
+  WORKSPACE_CRASH_POINTS,
+} from '../../src/base/crash-point.ts'
 import { bareEnv, tempDir } from '../support/world.ts'
 
 const BASE = fileURLToPath(new URL('../../src/base', import.meta.url))
@@ -61,7 +66,8 @@ test('what is published does not die at a step, whatever the environment says', 
 test('every listed step occurs in the code once', () => {
   const text = sources().join('\n')
   const uses = [...text.matchAll(/crashPoint\('([^']+)'\)/g)].map(([, name]) => name ?? '')
-  assert.deepEqual(uses.toSorted(), [...CRASH_POINTS, ...WORKSPACE_CRASH_POINTS, ...MEMORY_CRASH_POINTS].toSorted())
+  const listed = [CRASH_POINTS, WORKSPACE_CRASH_POINTS, REUSE_CRASH_POINTS, MEMORY_CRASH_POINTS].flat()
+  assert.deepEqual(uses.toSorted(), listed.toSorted())
 })
 
 function sources(): string[] {

@@ -17,6 +17,7 @@ const ToolCall = z.object({
   tool_use_id: z.string().min(1),
   tool_input: z.record(z.string(), z.unknown()),
   cwd: z.string(),
+  session_id: z.string().optional(),
   agent_id: z.string().optional(),
   /** The server of the tool, as the vendor knows it: only this process can have a server whose source is `sdk`. */
   mcp_server: z.object({ name: z.string(), source: z.string() }).optional(),
@@ -50,7 +51,9 @@ const MARGIN_S = 30
  */
 export class ClaudeGate {
   readonly #judged = new Map<string, PermissionResult>()
-  readonly #tripwire = new Tripwire()
+  /** Conversations that this process has left: none of their calls may be taken for one of the session that is bound now. */
+  readonly #left = new Set<string>()
+  #tripwire = new Tripwire()
   readonly #closed = new AbortController()
   readonly #deadlineMs: number
   #callbacks: ClaudeGateCallbacks | undefined
@@ -63,6 +66,15 @@ export class ClaudeGate {
 
   bind(callbacks: ClaudeGateCallbacks): void {
     this.#callbacks = callbacks
+  }
+
+  /** Unbinds the gate from a session that leaves the process to the next one: until that is bound, every call is denied. */
+  release(conversation: string | undefined): void {
+    if (conversation !== undefined) this.#left.add(conversation)
+    this.#callbacks = undefined
+    this.#judged.clear()
+    this.#tripwire = new Tripwire()
+    this.open()
   }
 
   /** Lets the turn stop when the tools in flight are done. */
@@ -121,7 +133,9 @@ export class ClaudeGate {
 
   async #decide(input: HookInput, signal: AbortSignal): Promise<Decision> {
     const call = ToolCall.safeParse(input).data
-    if (!call || !this.#callbacks) return { decision: 'deny', reason: 'Not allowed: the call could not be judged.' }
+    const isOfAnother = call?.session_id !== undefined && this.#left.has(call.session_id)
+    if (!call || !this.#callbacks || isOfAnother)
+      return { decision: 'deny', reason: 'Not allowed: the call could not be judged.' }
     const callbacks = this.#callbacks
     const request = requestOf(call)
     callbacks.called(request)

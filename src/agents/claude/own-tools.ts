@@ -21,6 +21,12 @@ export class ClaudeOwnTools {
     this.#asks = asks
   }
 
+  /** Unbinds the tools from a session that leaves the process to the next one. */
+  release(): void {
+    this.#asks = undefined
+    this.#answers.clear()
+  }
+
   /** Keeps a person's answer to a question for the call that asked it, which runs next. */
   answered(question: string, answer: string): void {
     this.#answers.set(question, answer)

@@ -1,18 +1,20 @@
 import { accessSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Query, SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
+import type { Query } from '@anthropic-ai/claude-agent-sdk'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { claudeAgent } from '../../domain/agents/claude.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { Failure, OpenSession, Session, SessionEvent } from '../../domain/session.ts'
-import type { AgentProcess } from '../agent-process.ts'
+import { type AgentProcess, LEFT_RUNNING } from '../agent-process.ts'
 import { checkedAsks } from '../checked-asks.ts'
 import { EventQueue, openRecorder, type Recorder } from '../session-output.ts'
+import type { ClaudeConnection } from './connection.ts'
 import { ClaudeConversation } from './conversation.ts'
 import type { ClaudeGate } from './gate.ts'
 import type { ClaudeOwnTools } from './own-tools.ts'
+import type { ProcessUse } from './process-use.ts'
 
-/** The process of one session, its gate, and how to begin. */
+/** The process of one session, or of several one after the other, its gate, and the connection with it. */
 export interface ClaudeProcess {
   readonly gate: ClaudeGate
   readonly agent: AgentProcess
@@ -20,8 +22,10 @@ export interface ClaudeProcess {
   readonly own: ClaudeOwnTools
   readonly askDeadlineMs: number
   readonly reofferMs: number
-  /** A warm process may refuse the session; then another one is started. */
-  query(prompts: AsyncIterable<SDKUserMessage>): Query | Promise<Query>
+  readonly connection: ClaudeConnection
+  readonly use: ProcessUse
+  /** Where processes wait that are kept for a next session. */
+  readonly kept: { add(process: ClaudeProcess, last: OpenSession): void }
 }
 
 /** An idle agent exits within 50 ms of the end of its input; a busy agent gets this long to stop its tools. */
@@ -41,10 +45,9 @@ export class ClaudeSession implements Session {
   readonly #open: OpenSession
   readonly #process: ClaudeProcess
   readonly #conversation: ClaudeConversation
-  readonly #prompts = new PromptQueue()
   readonly #over: Promise<void>
   #recorder: Recorder | undefined
-  #query: Query | undefined
+  #isReleased = false
   #closing: Promise<void> | undefined
   #reofferTimer: NodeJS.Timeout | undefined
   #closeTimer: NodeJS.Timeout | undefined
@@ -77,6 +80,25 @@ export class ClaudeSession implements Session {
     return this.#process.agent.alone
   }
 
+  get mayServeAnother(): boolean {
+    return this.#whyNotAnother() === undefined
+  }
+
+  get served(): number {
+    return this.#process.use.served
+  }
+
+  async release(): Promise<string | undefined> {
+    const { use, agent } = this.#process
+    const isOver = !this.#conversation.running && use.isIntroduced
+    const why =
+      this.#whyNotAnother() ?? (isOver ? undefined : 'its turn is not over') ?? (agent.alone ? undefined : LEFT_RUNNING)
+    if (why !== undefined) return why
+    this.#closing = this.#leave()
+    await this.#closing
+    return undefined
+  }
+
   async prompt(text: string): Promise<void> {
     if (this.#closing) {
       throw new AppError('session_over', { id: this.id, status: 'closed' })
@@ -107,6 +129,28 @@ export class ClaudeSession implements Session {
     await this.#closing
   }
 
+  /** Why the process cannot serve another session, as far as that is known before the end of this one. */
+  #whyNotAnother(): string | undefined {
+    const { agent, use } = this.#process
+    if (this.#closing) return 'it is being closed'
+    if (this.#open.resume) return 'its conversation was resumed'
+    if (!agent.knowsWhetherAlone) return 'nobody can tell what its task left running'
+    return agent.alive ? use.doubt : 'its process has ended'
+  }
+
+  /** Leaves the process as it is to the next session, which clears the conversation before it begins its own. */
+  async #leave(): Promise<void> {
+    const { gate, own, agent, connection, use, kept } = this.#process
+    this.#isReleased = true
+    gate.release(this.vendorId)
+    own.release()
+    agent.endTask()
+    connection.stop()
+    await this.#over
+    use.served += 1
+    kept.add(this.#process, this.#open)
+  }
+
   async #run(): Promise<void> {
     let failure: Failure | undefined
     try {
@@ -114,14 +158,15 @@ export class ClaudeSession implements Session {
       this.#recorder.note({ pcc: 'open', agent: 'claude', resumed: this.#open.resume !== undefined })
       accessSync(this.#open.cwd)
       this.#bind()
+      this.#process.use.begin(this.#open)
       // A deferred call goes on as soon as there is a process.
       if (!this.#mayBegin()) return await this.#finish(undefined)
-      this.#query = await this.#process.query(this.#prompts)
+      const query = await this.#process.connection.open()
       if (this.#open.prompt === undefined) this.#awaitReoffer()
-      if (this.#open.resume) await within(this.#readPast(this.#query), PAST_MS)
+      if (this.#open.resume) await within(this.#readPast(query), PAST_MS)
       // A warm process takes a moment to become this session's; a session that was stopped meanwhile must not prompt it.
       if (this.#open.prompt !== undefined && this.#mayBegin()) this.#send(this.#open.prompt)
-      failure = await this.#read(this.#query)
+      failure = await this.#read(query)
     } catch (error) {
       failure = { kind: 'other', message: messageOf(error) }
     }
@@ -129,10 +174,15 @@ export class ClaudeSession implements Session {
   }
 
   async #read(query: Query): Promise<Failure | undefined> {
+    const { connection, use, agent } = this.#process
     try {
-      for await (const message of query) {
+      for (;;) {
+        const message = await connection.read()
+        if (this.#isReleased) return undefined
+        if (!message) break
         clearTimeout(this.#reofferTimer)
         this.#recorder?.message(message)
+        if (use.introduce(message)) agent.rememberFolders()
         const events = this.#conversation.read(message)
         this.#emit(events)
         const unjudged = this.#process.gate.unjudged(message)
@@ -149,7 +199,7 @@ export class ClaudeSession implements Session {
 
   /** A call has bypassed the gate: nothing more may run, not even the rest of the turn. */
   #cutOff(call: string): Failure {
-    this.#query?.close()
+    this.#process.connection.close()
     return { kind: 'other', message: `A tool call ran without being judged, so the session was ended: ${call}` }
   }
 
@@ -183,48 +233,56 @@ export class ClaudeSession implements Session {
 
   /** Stops the agent's retries: ten tries with growing waits would not make a wrong key right. */
   #stopRetrying(): void {
-    void this.#query?.interrupt().catch(() => undefined)
+    void this.#process.connection.query?.interrupt().catch(() => undefined)
   }
 
   /** Lets a parked agent go. Leaving the read loop instead would make the vendor's library end the process before it has saved the deferred call. */
   #leaveParked(): void {
-    this.#process.gate.close()
-    this.#prompts.end()
-    this.#closeTimer ??= setTimeout(() => this.#query?.close(), PARKED_GRACE_MS).unref()
+    const { gate, connection } = this.#process
+    gate.close()
+    connection.endInput()
+    this.#closeTimer ??= setTimeout(() => connection.close(), PARKED_GRACE_MS).unref()
   }
 
   async #finish(failure: Failure | undefined): Promise<void> {
     const by = this.#closing ? 'owner' : 'agent'
     clearTimeout(this.#reofferTimer)
     clearTimeout(this.#closeTimer)
-    this.#process.gate.close()
-    this.#prompts.end()
-    // A parked agent must save the deferred call before it goes.
-    if (this.#conversation.parked) await within(this.#process.agent.exited(), PARKED_GRACE_MS)
-    this.#query?.close()
-    await this.#process.agent.end().catch(() => undefined) // nothing more can be done, and the session must end
+    if (!this.#isReleased) await this.#endProcess()
     this.#recorder?.note({ pcc: 'ended', by, ...(by === 'agent' && failure && { failure }) })
     this.#recorder?.close()
     this.#emit(this.#conversation.end({ by, failure }))
   }
 
+  async #endProcess(): Promise<void> {
+    const { gate, connection, agent } = this.#process
+    gate.close()
+    connection.endInput()
+    // A parked agent must save the deferred call before it goes.
+    if (this.#conversation.parked) await within(agent.exited(), PARKED_GRACE_MS)
+    connection.close()
+    await agent.end().catch(() => undefined) // nothing more can be done, and the session must end
+  }
+
   async #close(): Promise<void> {
-    this.#process.gate.close()
+    const { gate, connection, agent } = this.#process
+    gate.close()
     if (this.#conversation.running) await within(this.#interruptAgent(), GRACE_MS / 2)
-    this.#prompts.end()
+    connection.endInput()
     await within(this.#over, this.#conversation.parked ? PARKED_GRACE_MS : GRACE_MS)
-    this.#query?.close()
-    await this.#process.agent.end()
+    connection.close()
+    await agent.end()
     await this.#over
   }
 
   /** Kills an agent that is starting: it would notice an interrupt only after it has called the model. */
   async #kill(): Promise<void> {
-    this.#process.gate.close()
-    this.#process.agent.kill()
-    this.#prompts.end()
-    this.#query?.close()
-    await this.#process.agent.end()
+    const { gate, connection, agent } = this.#process
+    gate.close()
+    agent.kill()
+    connection.endInput()
+    connection.close()
+    await agent.end()
     await this.#over
   }
 
@@ -236,14 +294,14 @@ export class ClaudeSession implements Session {
     this.#recorder?.note({ pcc: 'interrupt' })
     this.#conversation.interrupting()
     // A dying agent cannot be interrupted; its death is noticed elsewhere.
-    await this.#query?.interrupt().catch(() => undefined)
+    await this.#process.connection.query?.interrupt().catch(() => undefined)
   }
 
   #send(text: string): void {
     this.#recorder?.note({ pcc: 'prompt', text })
     this.#process.gate.open()
     this.#conversation.prompted()
-    this.#prompts.push(text)
+    this.#process.connection.send(text)
   }
 
   #bind(): void {
@@ -272,13 +330,16 @@ export class ClaudeSession implements Session {
         kind: 'nothing_parked',
         message: 'There was no parked call to answer. Go on with a prompt.',
       }
-      this.#prompts.end()
+      this.#process.connection.endInput()
     }
     this.#reofferTimer = setTimeout(giveUp, this.#process.reofferMs).unref()
   }
 
   #emit(events: SessionEvent[]): void {
-    for (const event of events) this.events.push(event)
+    for (const event of events) {
+      this.#process.use.notice(event)
+      this.events.push(event)
+    }
   }
 }
 
@@ -296,30 +357,4 @@ async function within(promise: Promise<unknown>, ms: number): Promise<void> {
     sleep(ms, undefined, { signal: late.signal }).catch(() => undefined),
   ])
   late.abort()
-}
-
-/** The prompts for the agent, one message per turn. The process lives until this queue is ended. */
-class PromptQueue implements AsyncIterable<SDKUserMessage> {
-  readonly #waiting: string[] = []
-  #over = false
-  #wake: (() => void) | undefined
-
-  push(text: string): void {
-    this.#waiting.push(text)
-    this.#wake?.()
-  }
-
-  end(): void {
-    this.#over = true
-    this.#wake?.()
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<SDKUserMessage> {
-    for (;;) {
-      const content = this.#waiting.shift()
-      if (content !== undefined) yield { type: 'user', message: { role: 'user', content }, parent_tool_use_id: null }
-      else if (this.#over) return
-      else await new Promise<void>(resolve => (this.#wake = resolve))
-    }
-  }
 }

@@ -85,14 +85,25 @@ export function wrapInNamespace(
   return { command: '/bin/sh', args: ['-c', LEADER, ...words] }
 }
 
+/** The processes between the one that its owner sees and the agent. */
+export interface Wrapping {
+  level: IsolationLevel
+  /** The sandbox around the agent, if there is one, and whether a bridge to its network is inside. */
+  sandbox?: { hasBridge: boolean } | undefined
+}
+
 /**
- * Whether the agent is the only process in a leader's namespace: any other process is a child of the agent, or an orphan
- * that the init adopted. In a sandbox, its maker is between the two. False if the system does not list children.
+ * The agent below its leader, and whether it is the only process there: any other would be a child of the agent, or an orphan that the init
+ * has adopted. Undefined if there is an orphan, if the agent has no PID namespace, or if the system does not list children.
  */
-export function isAlone(leader: number, { inSandbox = false } = {}): boolean {
-  const first = findOnlyChild(findOnlyChild(findOnlyChild(leader)))
-  const agent = inSandbox ? findOnlyChild(first) : first
-  return agent !== undefined && readChildren(agent)?.length === 0
+export function findAgent(leader: number, { level, sandbox }: Wrapping): { pid: number; isAlone: boolean } | undefined {
+  // leader → unshare → init in a namespace of ours; otherwise the maker of the sandbox makes one, with an init of its own.
+  const ofNamespace = level === 'namespace' ? 3 : 0
+  const ofSandbox = sandbox ? (level === 'namespace' ? 1 : 2) + (sandbox.hasBridge ? 1 : 0) : 0
+  if (ofNamespace + ofSandbox === 0) return undefined
+  let pid: number | undefined = leader
+  for (let step = 0; step < ofNamespace + ofSandbox; step += 1) pid = findOnlyChild(pid)
+  return pid === undefined ? undefined : { pid, isAlone: readChildren(pid)?.length === 0 }
 }
 
 function findOnlyChild(pid: number | undefined): number | undefined {

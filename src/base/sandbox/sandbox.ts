@@ -9,7 +9,6 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
-  watch,
   writeFileSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -18,8 +17,10 @@ import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
+import { guardGit, plantableFile } from './git-guard.ts'
 import { clearScratch, copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
+import { PrivateFolders } from './private-folders.ts'
 import { linkReplaced, seatbeltProfile } from './seatbelt.ts'
 import { writeFilter } from './seccomp.ts'
 import type { SandboxNeeds, SandboxProgram, SandboxSettings } from './settings.ts'
@@ -32,6 +33,14 @@ export interface Sandbox extends AsyncDisposable {
   /** The agent's own folder, as it is outside. */
   readonly agentFolder: string
   wrap(starting: SandboxedCommand, own: { pidNamespace: boolean }): Pick<SandboxedCommand, 'command' | 'args' | 'env'>
+  /** Whether a bridge to the network runs inside, around the command. */
+  readonly hasBridge: boolean
+  /** The folders that only this sandbox has, for an agent that gets several tasks one after the other. */
+  readonly folders: PrivateFolders
+  /** Removes what the task that is over has left for git outside to follow, as the end of the sandbox does. */
+  endTask(): void
+  /** From here on, what somebody else has put into the repository since the last task is not taken for the agent's. */
+  beginTask(): void
   /** Names what it would be made of now; throws where it would be refused. */
   identify(starting: Pick<SandboxedCommand, 'cwd' | 'env'>): string
 }
@@ -95,8 +104,12 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
   const main = reading || plantableFile(settings.git) === undefined ? undefined : settings.git?.common
-  const linksBefore = main === undefined ? [] : listPlantable(main)
-  writeFileSync(join(scratch.root, LINKS), linksBefore.join('\0'), { mode: 0o600 })
+  let linksBefore: string[] = []
+  const beginTask = () => {
+    linksBefore = main === undefined ? [] : listPlantable(main)
+    writeFileSync(join(scratch.root, LINKS), linksBefore.join('\0'), { mode: 0o600 })
+  }
+  beginTask()
   // The command itself may get another one, which is ours.
   const movedHome = needs.movedBy && env[needs.movedBy]
   const home = realHome(env)
@@ -142,6 +155,10 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
       },
     }
   }
+  const endTask = () => {
+    gitGuard.check()
+    removePlanted(settings, { reading, linksBefore })
+  }
   const close = async () => {
     gitGuard[Symbol.dispose]()
     removePlanted(settings, { reading, linksBefore })
@@ -149,7 +166,9 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     await scratch[Symbol.asyncDispose]()
   }
   const identify: Sandbox['identify'] = starting => identifyMounts(starting, settings)
-  return { wrap, identify, agentFolder: scratch.agent, breached: gitGuard.breached, [Symbol.asyncDispose]: close }
+  const ofTasks = { folders: new PrivateFolders(scratch, needs.folder), endTask, beginTask }
+  const own = { agentFolder: scratch.agent, breached: gitGuard.breached, hasBridge: proxy !== undefined }
+  return { wrap, identify, ...own, ...ofTasks, [Symbol.asyncDispose]: close }
 }
 
 /** The person's own numbers: whoever puts caches together is root in a namespace of its own. */
@@ -339,54 +358,4 @@ function isBranchLink(path: string): boolean {
   } catch {
     return false
   }
-}
-
-/** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
-const COMMONDIR = 'commondir'
-
-/** Where an agent in a main checkout could create that file; undefined in a worktree, where it cannot. */
-export function plantableFile(git: SandboxSettings['git']): string | undefined {
-  return git && git.own === git.common ? join(git.common, COMMONDIR) : undefined
-}
-
-interface GitGuard extends Disposable {
-  /** Aborts, with the reason, when the agent has created the file. */
-  readonly breached: AbortSignal
-}
-
-/**
- * Removes a `commondir` that the agent creates. In a main checkout git writes beside its settings, so the folder itself cannot be made
- * read-only; and an empty `commondir`, which could be mounted read-only, would break every git outside. So the folder is watched while the
- * agent runs, and checked once more when the agent and its processes are gone.
- */
-function guardGit(
-  git: SandboxSettings['git'],
-  { reading, isAdopted = false }: { reading: boolean; isAdopted?: boolean },
-): GitGuard {
-  const breach = new AbortController()
-  const file = reading ? undefined : plantableFile(git)
-  if (file === undefined || !git || (exists(file) && !isAdopted))
-    return { breached: breach.signal, [Symbol.dispose]: () => undefined }
-  const check = () => {
-    if (!exists(file)) return
-    rmSync(file, { recursive: true, force: true })
-    breach.abort(new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`))
-  }
-  const watcher = watch(git.common, { persistent: false }, (_, name) => {
-    if (name === COMMONDIR || name === null) check()
-  })
-  // A folder that cannot be watched any more is still checked at the end.
-  watcher.on('error', () => undefined)
-  check()
-  return {
-    breached: breach.signal,
-    [Symbol.dispose]: () => {
-      watcher.close()
-      check()
-    },
-  }
-}
-
-function exists(file: string): boolean {
-  return lstatSync(file, { throwIfNoEntry: false }) !== undefined
 }

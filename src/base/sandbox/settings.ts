@@ -58,6 +58,18 @@ export interface SandboxNeeds {
   addresses: string[]
 }
 
+/** Where an agent writes by itself, by the beginnings of paths in each place. What else appears there comes from its tools. */
+export interface OwnFolders {
+  agent: string[]
+  home: string[]
+  tmp: string[]
+  caches: string[]
+  /** Among those of `agent`: files that it writes once, and runs. */
+  runs: string[]
+  /** Among those of `tmp`: folders whose content belongs to a conversation. */
+  ofTask: string[]
+}
+
 /** The folder of an agent in the home directory, and what of it is in the sandbox. Whatever else is written there disappears. */
 export interface AgentFolder {
   /** Its name in the home directory, and the variable that names another folder. */
@@ -74,6 +86,8 @@ export interface AgentFolder {
    * inside of one that the variable names.
    */
   copied?: { name: string; projects: string }
+  /** Where the agent itself writes, for an agent whose process may serve several tasks. */
+  own?: OwnFolders
   /** Parts of these JSON files in which the person names programs and scripts of their own: those are shown. */
   programsIn: { file: string; keys: string[] }[]
 }

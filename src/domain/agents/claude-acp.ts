@@ -92,6 +92,7 @@ export const claudeAcpAgent: AgentDefinition = {
     'limit.told': 'no-window',
     'failure.retries': 'untold',
     warm: 'none',
+    reuse: 'none',
   },
   quirks: [
     'It brings a Claude Code of its own, older than ours.',

@@ -37,6 +37,19 @@ export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
       ...['agent-memory', 'keybindings.json', 'themes', 'workflows', 'remote-settings.json'],
     ],
     copied: { name: '.claude.json', projects: 'projects' },
+    own: {
+      agent: [
+        ...['backups/', 'projects/', 'shell-snapshots/', 'session-env/', 'sessions/', 'todos/', 'tasks/', 'plans/'],
+        ...['file-history/', 'debug/', 'cache/', 'statsig/', 'plugins/store/', 'history.jsonl', 'stats-cache.json'],
+        ...['.claude.json', '.credentials.json', '.last-'],
+      ],
+      home: ['.claude.json', '.claude/'],
+      tmp: ['cc-socks/', 'claude-'],
+      caches: ['cache/all/claude-cli-nodejs/', 'cache/changes/claude-cli-nodejs/'],
+      // The state of the shell, which every command begins with.
+      runs: ['shell-snapshots/'],
+      ofTask: ['claude-'],
+    },
     programsIn: [
       { file: '.claude.json', keys: ['mcpServers'] },
       { file: 'settings.json', keys: ['hooks', 'statusLine', 'apiKeyHelper', 'awsAuthRefresh', 'awsCredentialExport'] },
@@ -114,6 +127,7 @@ export const claudeInTmux: AgentManifest = {
     'park.question': 'gone',
     'park.batch': 'gone',
     warm: 'none',
+    reuse: 'none',
   },
   quirks: [
     'A pasted prompt that begins with "!" would be run as a shell command, and one with "/" as a command of Claude Code: a line of text is put before it.',

@@ -58,6 +58,7 @@ export const codexAgent: AgentDefinition = {
     'failure.retries': 'some',
     'process.nothing-left': 'ends',
     warm: 'none',
+    reuse: 'none',
   },
   quirks: [
     'A command may ask to run outside of its sandbox: that is judged as such. In a resumed conversation, a command that gives no reason for it looks like a plain one.',

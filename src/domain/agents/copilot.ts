@@ -146,6 +146,7 @@ export const copilotAgent: AgentDefinition = {
     'park.batch': 'gone',
     'resume.fork': 'none',
     warm: 'none',
+    reuse: 'none',
   },
   quirks: [
     'It is not started in a project with .github/hooks: over ACP it runs these hooks unasked, and no setting switches them off.',

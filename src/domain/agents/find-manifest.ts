@@ -46,6 +46,7 @@ function customManifest(name: string, [command, ...args]: readonly [string, ...s
       'tools.ask': 'none',
       'tools.park': 'none',
       warm: 'none',
+      reuse: 'none',
     },
     quirks: [],
   }

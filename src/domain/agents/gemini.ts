@@ -148,6 +148,7 @@ export const geminiAgent: AgentDefinition = {
     'limit.without-reset': 'as-a-time',
     'failure.retries': 'untold',
     warm: 'none',
+    reuse: 'none',
   },
   quirks: [
     'It treats every project as untrusted: .gemini, GEMINI.md and a .env, your own too, are not loaded, and no MCP server is started.',

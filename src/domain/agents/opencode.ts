@@ -123,6 +123,7 @@ export const opencodeAgent: AgentDefinition = {
     'failure.retries': 'untold',
     'process.nothing-left': 'waits',
     warm: 'none',
+    reuse: 'none',
   },
   quirks: [
     "The project's opencode.json and .opencode are not loaded, trusted or not; its AGENTS.md is loaded if the project is trusted. Language servers and formatters are off.",

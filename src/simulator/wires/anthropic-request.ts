@@ -62,7 +62,9 @@ function userEntries(content: string | Block[]): DialogueEntry[] {
   })
 }
 
-const REMINDER = /<system-reminder>[\s\S]*?<\/system-reminder>/g
+/** What Claude Code adds by itself: reminders, and the record of a command of its own, such as the `/clear` before a conversation. */
+const REMINDER =
+  /<(system-reminder|local-command-caveat|local-command-stdout|command-name|command-message|command-args)>[\s\S]*?<\/\1>/g
 
 function withoutReminders(text: string): string {
   return text.replace(REMINDER, '').trim()

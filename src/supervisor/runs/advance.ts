@@ -189,21 +189,21 @@ export interface WarmNextDeps {
 
 /**
  * Starts the agent of a run's next task while the current one works, on the assumption that the current one goes well. A wrong
- * guess costs one process and nothing else. No process is kept where no task can follow, or where nothing is at work.
+ * guess costs one process and nothing else. No process waits where no task can follow, or where nothing is at work.
  */
 async function warmNextProcess(
   run: RunRow,
-  { facts, ...options }: BeginOptions & { facts: RunFacts; warm: boolean },
+  { facts, ...options }: BeginOptions & Pick<RunSettings, 'warm' | 'warmCores'> & { facts: RunFacts },
   { store, warmth }: WarmNextDeps,
 ): Promise<void> {
   const iteration = run.iterations + 1
   const attempts = await store.runs.attempts({ run: run.id })
   const current = await findCurrentAttempt(attempts, store)
-  if (!options.warm || !current) return warmth.drop(run.id)
-  if (warmth.has(run.id, iteration)) return
-  const task = await findLikelyNext(run, current.task_id, store)
+  const task = current && (await findLikelyNext(run, current.task_id, store))
+  if (!current || !task) return warmth.drop(run.id)
+  if (!options.warm || warmth.has(run.id, iteration)) return
   const step = nextStep({ ...facts, working: 0, waiting: 0, counts: { ...facts.counts, ready: 1 } })
-  if (!task || step.do !== 'begin' || agentByLabel(task, options.labels) !== undefined) return
+  if (step.do !== 'begin' || agentByLabel(task, options.labels) !== undefined) return
   const { strategy, names, env, budget } = options
   const history = attempts.map(attempt => (attempt === current ? { ...attempt, outcome: 'done' as const } : attempt))
   const { model } = chooseModel(strategy, history, { names, task: task.id, hint: task.model, model: options.model })
@@ -214,7 +214,8 @@ async function warmNextProcess(
     facts.inPlace === undefined
       ? { project: run.project, task: task.id, attempt: task.attempt + 1, slot: true }
       : undefined
-  void warmth.expect({ session: current.session_id, request: { ...request, run: position }, worktree })
+  const expected = { session: current.session_id, request: { ...request, run: position }, worktree }
+  void warmth.expect({ ...expected, freeCores: options.warmCores })
 }
 
 /** The open attempt that has a process or whose work is being verified. An attempt that waits for an answer or a limit has no process. */

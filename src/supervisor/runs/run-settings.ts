@@ -28,6 +28,8 @@ export type RunSettings = Pick<BeginOptions, 'strategy' | 'model' | 'names'> & {
   labels: readonly string[]
   /** Whether the next agent is started while the current one works. */
   warm: boolean
+  /** How many processor cores must have nothing to do then. */
+  warmCores: number
   /** Whether the index of the project may be asked. */
   knows: boolean
 }
@@ -64,6 +66,7 @@ export async function runSettings(
     limit: options.limit ?? (execution.limit || undefined),
     keepEnvironment: sessions.keep_environment,
     warm: execution.warm,
+    warmCores: execution.warm_cores,
     labels: options.agent === undefined ? loaded.config.failover.labels : [],
     parallel: options.parallel ?? execution.parallel,
     verify: options.verify ?? execution.verify,

@@ -72,6 +72,8 @@ export interface LiveSettings {
   /** Whether the code of the project is indexed. */
   searchesCode: boolean
   checkpointEveryMs: number
+  /** Most tasks that one process of the agent serves, one after the other. */
+  tasksPerProcess: number
   /** How long to wait before each retry after a failure that may pass. */
   retryMs: readonly number[]
 }
@@ -116,6 +118,8 @@ export interface LiveMeters {
 /** The agent's process and conversation. */
 export interface LiveAgent {
   session: Session | undefined
+  /** The process is kept for the next session of the run: it is not this session's any more. */
+  isKept: boolean
   /** Some process of the agent is still there after the end: the marker stays, and nothing new is started on its conversation. */
   hasSurvivors: boolean
   /** An event of the agent is being stored and answered; later events wait. */
@@ -196,6 +200,8 @@ export interface SessionDeps {
   code: CodeSearch
   /** What was learned before. */
   memory: SupervisorMemory
+  /** Keeps the process of a session that ends for the next one of its run; false if it has to be closed. */
+  keepProcess(live: LiveSession, session: Session, ending: LiveSessionEnding): Promise<boolean>
 }
 
 /** One live session and what its functions need. */

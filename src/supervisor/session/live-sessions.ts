@@ -148,7 +148,8 @@ export class LiveSessions {
       live.control.admitted.resolve()
       live.control.opened.resolve()
       // A session that never opened its agent leaves behind the process that was started ahead of time.
-      await live.settings.driver.cool({ ...live.settings.open, asks: asksFor(live, deps) }).catch(() => undefined)
+      const leftAhead = { ...live.settings.open, asks: asksFor(live, deps) }
+      if (!live.agent.isKept) await live.settings.driver.cool(leftAhead).catch(() => undefined)
       forget()
       settled(live.row)
     }
@@ -225,6 +226,7 @@ function createLiveSession(
       budgetsNow: ready.budgetsNow,
       searchesCode: ready.knowledge.enabled,
       checkpointEveryMs: ready.checkpointEveryMs,
+      tasksPerProcess: ready.tasksPerProcess,
       retryMs: ready.retryMs,
     },
     control: {
@@ -253,6 +255,7 @@ function createLiveSession(
     },
     agent: {
       session: undefined,
+      isKept: false,
       hasSurvivors: false,
       isHandlingEvent: false,
       calls: new Map(),

@@ -94,6 +94,7 @@ export interface PreparedSession {
   /** Whether the code of the project is indexed, and whether a session brings the index up to date when it starts. */
   knowledge: { enabled: boolean; autoIndex: boolean }
   checkpointEveryMs: number
+  tasksPerProcess: number
   retryMs: LiveSettings['retryMs']
   /** Keys of the brains, which the settings only name: kept with the session's environment, never given to the agent. */
   brainKeys: Record<string, string>
@@ -230,6 +231,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
     maxWaiting: config.sessions.max_waiting,
     knowledge: { enabled: config.knowledge.enabled, autoIndex: config.knowledge.auto_index },
     checkpointEveryMs: config.sessions.checkpoint_minutes * 60_000,
+    tasksPerProcess: config.execution.tasks_per_process,
     retryMs: RETRY_FACTORS.map(factor => config.sessions.retry_seconds * 1000 * factor),
     brainKeys: brainKeysIn(request.settings ?? {}),
     secretVariables: Object.keys(secretEnv),

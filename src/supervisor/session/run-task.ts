@@ -37,6 +37,7 @@ export async function runTask(live: LiveSession, deps: SessionDeps): Promise<Liv
     live.log.info({ resumed: live.settings.open.resume !== undefined }, 'agent opened')
     using _watched = deps.watch.watch({ live, deps })
     const ending = await followAgent(session, { live, deps })
+    live.agent.isKept = await deps.keepProcess(live, session, ending)
     if (maySettleEarly(session, live, ending)) await settleEarly(live, deps, ending)
     return ending
   } catch (error) {
@@ -106,7 +107,8 @@ async function endingAfter(failure: Failure, context: SessionContext, mayPass = 
  * else runs, and nobody asked for a recording, whose last line is written when the agent is gone.
  */
 function maySettleEarly(session: Session, live: LiveSession, ending: LiveSessionEnding): boolean {
-  return ending.as === 'completed' && live.settings.open.record === undefined && session.alone === true
+  const mayGoOnAlone = live.settings.open.record === undefined && session.alone === true
+  return ending.as === 'completed' && mayGoOnAlone && !live.agent.isKept
 }
 
 /** What cannot be stored now is stored when the agent is gone; the ending stays what it is. */

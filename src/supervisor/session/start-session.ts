@@ -74,7 +74,7 @@ async function startIn(request: CheckedRequest, supervisor: SupervisorContext): 
   const row = await supervisor.deps.store.transaction(tx => insert(request, ready, { ...supervisor, tx }))
   crashPoint('submit.after-commit')
   if (request.place) await supervisor.warm.dropOthersIn(request.place, bound?.run?.id)
-  if (bound?.run) await supervisor.warm.taken(bound.run.id, ready.driver)
+  if (bound?.run) await supervisor.warm.taken(bound.run.id, { marker: row.marker, driver: ready.driver })
   if (request.attach) supervisor.deps.terminals.expect(row.id)
   const { live } = supervisor.sessions.launch(row, ready, { prompt: request.task, resume })
   await live.control.admitted.promise
@@ -113,7 +113,7 @@ async function insert(
       state: 'starting',
       account: ready.account,
       priority: request.priority ?? 0,
-      marker: (bound?.run && warm.markerFor(bound.run.id)) ?? secretId(16),
+      marker: (bound?.run && warm.markerFor(bound.run.id, ready.open.cwd)) ?? secretId(16),
       started_at: clock.now(),
     },
     tx,

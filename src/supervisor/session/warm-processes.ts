@@ -1,11 +1,14 @@
 import { join } from 'node:path'
+import { crashPoint } from '../../base/crash-point.ts'
 import { secretId } from '../../base/ids.ts'
+import { isInside } from '../../base/is-inside.ts'
 import type { Log } from '../../base/log.ts'
 import { MarkerFiles } from '../../base/process/marker.ts'
-import type { Asks, Driver, OpenSession } from '../../domain/session.ts'
+import type { Asks, Driver, OpenSession, Session } from '../../domain/session.ts'
 import type { Worktree } from '../../domain/worktree.ts'
-import type { LiveSession } from './context.ts'
+import type { LiveSession, LiveSessionEnding } from './context.ts'
 import type { PreparedSession, PrepareRequest } from './prepare.ts'
+import { reuseFacts, whyFresh } from './reuse.ts'
 import type { WorktreeProvider, WorktreeRequest } from './worktree-provider.ts'
 
 export interface WarmProcessesDeps {
@@ -19,6 +22,8 @@ export interface WarmProcessesDeps {
   isCrowded(): boolean
   /** Bytes that programs can still allocate. */
   availableMemory(): number
+  /** How many processor cores have nothing to do. */
+  freeCores(): Promise<number>
 }
 
 /** How the next session of a run is likely to be started. */
@@ -28,6 +33,8 @@ export interface ExpectedSession {
   request: PrepareRequest & { run: NonNullable<PrepareRequest['run']> }
   /** The worktree in which the session will work, which does not exist yet; undefined if it works in the project itself. */
   worktree: WorktreeRequest | undefined
+  /** How many processor cores must have nothing to do. */
+  freeCores: number
 }
 
 /** The process that waits for a run. Without `open` it is still being prepared. */
@@ -41,20 +48,32 @@ interface WaitingProcess {
   open?: OpenSession
 }
 
+/** A process whose session is over and which waits for the next one of its run in the same folder. */
+interface KeptProcess {
+  run: string
+  folder: string
+  driver: Driver
+  open: OpenSession
+}
+
 /** A waiting process takes 160 MB, one at work more, and processes at work come first. */
 const ROOM_BYTES = 1024 ** 3
 const TIGHT_BYTES = ROOM_BYTES / 2
 const MEMORY_CHECK_MS = 5_000
 
 /**
- * Processes that wait for the next task of a run while its current one works: one per run, and only beside a session that has
- * a process itself, so there are never more of them than sessions. Such a process belongs to no session yet: it calls no
- * model, and no row knows it. The run's next session takes over its marker; the driver checks whether the process fits, and
- * ends one that does not.
+ * Processes that wait for the next task of a run. Such a process belongs to no session: it calls no model, and no row knows it. The run's
+ * next session takes over its marker; the driver checks whether the process fits, and ends one that does not.
+ *
+ * There are two kinds. The process of a session that is over is *kept*, where the driver can begin a fresh conversation in it. Where that is
+ * not to be expected, a process is started *ahead* while the current task works: one per run, only beside a session that has a process
+ * itself, and only while a processor core is free. On busy cores it would slow the task down by what it saves after it.
  */
 export class WarmProcesses {
   readonly #deps: WarmProcessesDeps
   readonly #warm = new Map<string, WaitingProcess>()
+  /** By marker. */
+  readonly #kept = new Map<string, KeptProcess>()
   #timer: NodeJS.Timeout | undefined
   #closed = false
 
@@ -64,7 +83,35 @@ export class WarmProcesses {
 
   /** Whether the process for this iteration exists, is being prepared, or was given up. */
   has(run: string, iteration: number): boolean {
-    return this.#warm.get(run)?.iteration === iteration
+    return this.#warm.get(run)?.iteration === iteration || this.#keptOf(run).length > 0
+  }
+
+  /**
+   * Keeps the process of a session that ends for the next one of its run, if nothing speaks against it. False if it has to be closed.
+   * Until a row has its marker again, a file keeps that.
+   */
+  async keep(live: LiveSession, session: Session, ending: LiveSessionEnding): Promise<boolean> {
+    const { markers, log } = this.#deps
+    const { settings, row } = live
+    const { marker } = settings.open
+    const [run, why] = [row.options.run?.id, whyFresh(reuseFacts(live, { session, ending, isTight: this.#isTight() }))]
+    if (this.#closed || run === undefined || marker === undefined || why !== undefined) {
+      if (run !== undefined) log.debug({ run, session: live.id, why }, 'its process is not kept')
+      return false
+    }
+    markers.note(marker)
+    const doubt = await session.release?.()
+    if (doubt !== undefined) {
+      markers.forget(marker)
+      log.debug({ run, session: live.id, why: doubt }, 'its process is not kept')
+      return false
+    }
+    const { driver, open } = settings
+    this.#kept.set(marker, { run, folder: open.cwd, driver, open: { ...open, asks: NOBODY } })
+    crashPoint('keep.after-release')
+    this.#watchMemory()
+    if (this.#closed) await this.#dropKept(marker)
+    return true
   }
 
   /**
@@ -85,20 +132,28 @@ export class WarmProcesses {
     }
   }
 
-  /** The marker for the row of the run's next session. */
-  markerFor(run: string): string | undefined {
+  /** The marker for the row of the run's next session, which will work in this folder. */
+  markerFor(run: string, folder: string): string | undefined {
+    const [kept] = this.#keptOf(run).filter(([, process]) => process.folder === folder)
     const warm = this.#warm.get(run)
-    return warm?.open && warm.marker
+    return kept?.[0] ?? (warm?.open && warm.marker)
   }
 
   /**
    * Hands the marker over to a session, whose row has it now. A process of another driver than the session's is ended first,
    * because they share the marker.
    */
-  async taken(run: string, driver: Driver): Promise<void> {
+  async taken(run: string, { marker, driver }: { marker: string | null; driver: Driver }): Promise<void> {
+    const kept = this.#kept.get(marker ?? '')
+    if (kept && marker !== null) {
+      this.#kept.delete(marker)
+      if (kept.driver !== driver) await kept.driver.cool(kept.open)
+      this.#deps.markers.forget(marker)
+    }
     const warm = this.#remove(run)
-    if (warm?.open && warm.driver !== driver) await warm.driver?.cool(warm.open)
     if (!warm) return
+    if (kept) return this.#end(warm)
+    if (warm.open && warm.driver !== driver) await warm.driver?.cool(warm.open)
     this.#deps.markers.forget(warm.marker)
     await this.#release(warm)
   }
@@ -106,31 +161,36 @@ export class WarmProcesses {
   /** Ends the processes that other runs have waiting in this worktree: a session of this run, or of none, works there now. */
   async dropOthersIn({ top }: Pick<Worktree, 'top'>, run: string | undefined): Promise<void> {
     const others = [...this.#warm].filter(([id, { reserved }]) => id !== run && reserved?.top === top)
-    await Promise.all(others.map(([id]) => this.drop(id)))
+    const kept = [...this.#kept].filter(([, process]) => process.run !== run && isInside(process.folder, top))
+    await Promise.all([...others.map(([id]) => this.drop(id)), ...kept.map(([marker]) => this.#dropKept(marker))])
   }
 
-  /** Ends a process that nobody needs any more. Resolves when it is gone. */
+  /** Ends the processes of a run, because nobody needs them any more. Resolves when they are gone. */
   async drop(run: string): Promise<void> {
     const warm = this.#remove(run)
-    if (warm) await this.#end(warm)
+    await Promise.all([warm && this.#end(warm), ...this.#keptOf(run).map(([marker]) => this.#dropKept(marker))])
   }
 
   /** The markers of all waiting processes. */
   markers(): string[] {
-    return [...this.#warm.values()].map(({ marker }) => marker)
+    return [...[...this.#warm.values()].map(({ marker }) => marker), ...this.#kept.keys()]
   }
 
   async close(): Promise<void> {
     this.#closed = true
-    await Promise.all([...this.#warm.keys()].map(run => this.drop(run)))
+    const kept = [...this.#kept.keys()].map(marker => this.#dropKept(marker))
+    await Promise.all([...kept, ...[...this.#warm.keys()].map(run => this.drop(run))])
   }
 
-  async #start(warm: WaitingProcess, { session, request, worktree }: ExpectedSession): Promise<void> {
-    const { liveSession, prepare, markers, log, isCrowded, availableMemory } = this.#deps
+  async #start(warm: WaitingProcess, expected: ExpectedSession): Promise<void> {
+    const { session, request, worktree } = expected
+    const { liveSession, prepare, markers, log } = this.#deps
     const current = liveSession(session)
     // This must not slow down the current session's own start, and a session that waits for a slot or a limit may wait for long.
     await current?.control.opened.promise
-    if (!warm.isWanted || !current?.agent.session || isCrowded() || availableMemory() < ROOM_BYTES) return
+    if (!warm.isWanted || !current?.agent.session || this.#isTight()) return
+    if (isLikelyKept(current, current.agent.session) || !(await this.#areFree(expected.freeCores))) return
+    if (!warm.isWanted) return
     const prepared = await prepare(request)
     const { driver } = prepared
     if (!warm.isWanted || driver.cold) return
@@ -142,7 +202,7 @@ export class WarmProcesses {
     markers.note(warm.marker)
     warm.driver = driver
     warm.open = { ...open, id: request.run.id, marker: warm.marker, asks: NOBODY }
-    this.#timer ??= setInterval(() => this.#endWhenTight(), MEMORY_CHECK_MS).unref()
+    this.#watchMemory()
     log.debug({ run: request.run.id, iteration: warm.iteration }, 'the next agent is started ahead of time')
     await driver.warm(warm.open)
   }
@@ -165,6 +225,31 @@ export class WarmProcesses {
     delete warm.reserved
   }
 
+  #isTight(): boolean {
+    return this.#deps.isCrowded() || this.#deps.availableMemory() < ROOM_BYTES
+  }
+
+  async #areFree(cores: number): Promise<boolean> {
+    return cores === 0 || (await this.#deps.freeCores()) >= cores
+  }
+
+  #watchMemory(): void {
+    this.#timer ??= setInterval(() => this.#endWhenTight(), MEMORY_CHECK_MS).unref()
+  }
+
+  #keptOf(run: string): [string, KeptProcess][] {
+    return [...this.#kept].filter(([, process]) => process.run === run)
+  }
+
+  async #dropKept(marker: string): Promise<void> {
+    const kept = this.#kept.get(marker)
+    this.#kept.delete(marker)
+    if (!kept) return
+    await kept.driver.cool(kept.open)
+    this.#deps.markers.forget(marker)
+    this.#stopWatchingIfIdle()
+  }
+
   /** Ends the processes when memory is short. They stay in the map, so that none is started again for the same iteration. */
   #endWhenTight(): void {
     if (this.#deps.availableMemory() >= TIGHT_BYTES) return
@@ -173,6 +258,7 @@ export class WarmProcesses {
       this.#deps.log.info({ run }, 'memory is short: the next agent is not kept warm')
       void this.#end(warm)
     }
+    for (const marker of this.#kept.keys()) void this.#dropKept(marker)
   }
 
   async #end(warm: WaitingProcess): Promise<void> {
@@ -189,12 +275,20 @@ export class WarmProcesses {
     const warm = this.#warm.get(run)
     this.#warm.delete(run)
     if (warm) warm.isWanted = false
-    if (this.#warm.size === 0) {
-      clearInterval(this.#timer)
-      this.#timer = undefined
-    }
+    this.#stopWatchingIfIdle()
     return warm
   }
+
+  #stopWatchingIfIdle(): void {
+    if (this.#warm.size + this.#kept.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/** Whether the process of the session at work will probably serve the next one, if its task ends well. */
+function isLikelyKept(live: LiveSession, session: Session): boolean {
+  return session.mayServeAnother === true && whyFresh(reuseFacts(live, { session, isTight: false })) === undefined
 }
 
 /** For a process that no session has taken yet: there is nobody to ask. */

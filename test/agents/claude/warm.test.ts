@@ -5,8 +5,10 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Query } from '@anthropic-ai/claude-agent-sdk'
 import { AgentProcess } from '../../../src/agents/agent-process.ts'
+import { ClaudeConnection } from '../../../src/agents/claude/connection.ts'
 import { ClaudeGate } from '../../../src/agents/claude/gate.ts'
 import { ClaudeOwnTools } from '../../../src/agents/claude/own-tools.ts'
+import { ProcessUse } from '../../../src/agents/claude/process-use.ts'
 import { ClaudeSession } from '../../../src/agents/claude/session.ts'
 import { openDriver } from '../../../src/agents/open.ts'
 import { secretId } from '../../../src/base/ids.ts'
@@ -152,9 +154,12 @@ test('a session that is stopped while a process becomes its own says nothing to 
     isolation: 'marker',
     marker: 'of-nobody',
   })
-  const seat = { gate: new ClaudeGate(1000), agent, own: new ClaudeOwnTools([]), askDeadlineMs: 1000, reofferMs: 1000 }
+  const seat = {
+    ...{ gate: new ClaudeGate(1000), agent, own: new ClaudeOwnTools([]), askDeadlineMs: 1000, reofferMs: 1000 },
+    ...{ connection: new ClaudeConnection(hears), use: new ProcessUse(), kept: { add: () => assert.fail() } },
+  }
   const options = { id: 's-000001', cwd: '/', env: {}, asks: asking(() => DENY), settingSources: [], prompt: 'go' }
-  const session = new ClaudeSession({ ...options, isolation: 'marker' }, { ...seat, query: hears })
+  const session = new ClaudeSession({ ...options, isolation: 'marker' }, seat)
   const closed = session[Symbol.asyncDispose]()
   taken.resolve({ close: () => undefined, async *[Symbol.asyncIterator]() {} } as unknown as Query)
   await closed

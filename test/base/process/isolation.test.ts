@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { spawnGuarded } from '../../../src/base/process/guardian.ts'
-import { type Isolation, isAlone, isolationLevel, probeNamespace } from '../../../src/base/process/isolation.ts'
+import { findAgent, type Isolation, isolationLevel, probeNamespace } from '../../../src/base/process/isolation.ts'
 import { bareEnv } from '../../support/world.ts'
 
 test('"marker" never makes a namespace', async () => {
@@ -43,10 +43,11 @@ test('a namespace tells whether its agent is alone in it; an orphan counts as co
     isolation: 'auto',
   })
   await once(child.stdout, 'data')
-  assert.equal(isAlone(child.pid ?? 0), (await isolationLevel()) === 'namespace')
+  const isAlone = () => findAgent(child.pid ?? 0, { level: child.level })?.isAlone ?? false
+  assert.equal(isAlone(), (await isolationLevel()) === 'namespace')
   child.stdin.write('go\n')
   await once(child.stdout, 'data')
-  assert.equal(isAlone(child.pid ?? 0), false)
+  assert.equal(isAlone(), false)
 })
 
 /** An agent with threads, like the real one, that starts a process which leaves its tree. */
@@ -60,5 +61,9 @@ console.log('started')
 `
 
 test('a process that is gone is not alone', () => {
-  assert.equal(isAlone(2 ** 22 + 1), false)
+  assert.equal(findAgent(2 ** 22 + 1, { level: 'namespace' }), undefined)
+})
+
+test('without a PID namespace nobody can tell whether an agent is alone', () => {
+  assert.equal(findAgent(process.pid, { level: 'marker' }), undefined)
 })

@@ -177,6 +177,23 @@ test('execution.warm = false keeps the next agent from being started', async t =
   assert.equal(await expected({ PCC_EXECUTION_WARM: 'false' }), 0)
 })
 
+test('the next agent is not started early while no processor core is free, unless execution.warm_cores says so', async t => {
+  const started = async (settings: Record<string, string>, expected: number) => {
+    const warmth = warmed()
+    const { run, over, cores } = await world(t, warmth, ['one', 'two'])
+    cores.free = 0.9
+    const held = warmth.agent.holdAt('tool')
+    const { id } = await run({ settings })
+    const goOn = await held
+    if (expected > 0) await warmth.warm(expected)
+    goOn()
+    await over(id)
+    return warmth.started.length
+  }
+  assert.equal(await started({}, 0), 0)
+  assert.equal(await started({ PCC_EXECUTION_WARM_CORES: '0' }, 1), 1)
+})
+
 test('the daemon ends what waits before it goes', async t => {
   const warmth = warmed()
   const { run, supervisor, noted } = await world(t, warmth, ['one', 'two'])

@@ -85,6 +85,8 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'execution.verify': 'test/daemon/runs/settings.test.ts',
   'execution.parallel': 'test/daemon/runs/worktrees.test.ts',
   'execution.warm': 'test/daemon/runs/warm-next.test.ts',
+  'execution.warm_cores': 'test/daemon/runs/warm-next.test.ts',
+  'execution.tasks_per_process': 'test/daemon/runs/reuse.test.ts',
   'agent.command': 'test/daemon/agents/chosen.test.ts',
   'report.at': 'test/report/each-day.test.ts',
   'report.since': 'test/report/each-day.test.ts',

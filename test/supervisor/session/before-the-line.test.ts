@@ -39,6 +39,7 @@ for (const [what, ends] of [
         secretVariables: [],
         keepEnvironment: false,
         maxConcurrent: 1,
+        tasksPerProcess: 1,
         maxWaiting: 9,
         guards: aLiveSession().meters.guards.settings,
         notes: [],

@@ -73,6 +73,7 @@ function liveSession(row: Partial<SessionRow>): LiveSession {
       budgets: { task: {}, session: {}, day: {}, project: {} },
       budgetsNow: async () => ({ task: {}, session: {}, day: {}, project: {} }),
       searchesCode: false,
+      tasksPerProcess: 20,
       checkpointEveryMs: 600_000,
       retryMs: [5_000, 30_000, 120_000],
     },
@@ -100,6 +101,7 @@ function liveSession(row: Partial<SessionRow>): LiveSession {
     },
     agent: {
       session: undefined,
+      isKept: false,
       hasSurvivors: false,
       isHandlingEvent: false,
       calls: new Map(),

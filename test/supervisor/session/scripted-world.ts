@@ -45,6 +45,8 @@ export interface ScriptedWorld {
   disk: { reason: string | undefined; failed?: () => void }
   /** Bytes that programs can still allocate; a test may make them few. */
   memory: { available: number }
+  /** How many processor cores have nothing to do. */
+  cores: { free: number }
   /** The environment of the daemon; a test may change it. */
   settings: Record<string, string>
   /** The configurations with which brains were opened, in order. */
@@ -79,6 +81,7 @@ export async function scriptedWorld(
   const paths = appPathsFor({ env: { PCC_HOME: home } })
   const disk: ScriptedWorld['disk'] = { reason: undefined }
   const memory = { available: 8 * 1024 ** 3 }
+  const cores = { free: 1 }
   const store = await openStore({ file: `${home}/db`, onFailure: () => disk.failed?.() })
   const policy = openLazyPolicy()
   const time = { ahead: 0 }
@@ -120,6 +123,7 @@ export async function scriptedWorld(
     driverFor,
     mayStart: () => disk.reason,
     availableMemory: () => memory.available,
+    freeCores: async () => cores.free,
   })
   const keys = new ApiKeys({ store, clock, failed: () => {} })
   const daemon: DaemonContext = {
@@ -177,6 +181,7 @@ export async function scriptedWorld(
       time,
       disk,
       memory,
+      cores,
       settings,
       call,
       view,

@@ -35,6 +35,7 @@ export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?
     checkpoints: '/nowhere/checkpoints',
     notesLock: '/nowhere/notes.lock',
     starts: new StartBarrier(),
+    keepProcess: async () => false,
     code: startCodeSearch({ data: '/nowhere' }),
     memory: openSupervisorMemory({
       paths: appPathsFor({ env: { HOME: '/nowhere' } }),

@@ -43,9 +43,23 @@ export const EXECUTION_SETTINGS = {
   }),
   'execution.warm': flag({
     standard: true,
-    about: 'Start the agent of the next task while the current one works, which takes about 160 MB',
+    about:
+      'Start the agent of the next task while the current one works, if its process cannot be used again, which takes about 160 MB',
     project: 'tighten',
     tighten: bothTrue,
+  }),
+  'execution.warm_cores': count(0, {
+    standard: 1,
+    about: 'Start the next agent early only while so many processor cores have nothing to do; 0 starts it always',
+    project: 'tighten',
+    tighten: (held, proposed) => Math.max(held, proposed),
+  }),
+  'execution.tasks_per_process': count(1, {
+    standard: 20,
+    about:
+      'Most tasks that one process of the agent does one after the other, each in a fresh conversation; 1 starts a process for every task',
+    project: 'tighten',
+    tighten: lowerOf,
   }),
   'agent.command': word({
     standard: 'claude',

@@ -129,6 +129,39 @@ export function warmCases(adapter: Adapter): void {
     })
 }
 
+/** Processes that serve several sessions, one after the other, if any. */
+export function reuseCases(adapter: Adapter): void {
+  const scripts = [
+    { prompt: 'first', steps: [{ calls: [{ run: 'touch first.txt' }] }, { say: 'First.' }] },
+    { prompt: 'second', steps: [{ calls: [{ run: 'touch second.txt' }] }, { say: 'Second.' }] },
+  ]
+  pointTest(adapter, 'reuse', 'a process that is left to the next session begins a new conversation with its asks', {
+    full: async t => {
+      const world = await World.open(t, adapter, scripts)
+      const marker = 'reused-process-of-the-test'
+      const isolation = 'namespace'
+      const first = await world.talk('first', { marker, isolation })
+      assert.equal((await first.turn()).outcome, 'completed')
+      const asks = asking(() => DENY)
+      const { pid, vendorId } = first.session
+      assert.equal(await first.session.release?.(), undefined)
+      await first.until('ended')
+      const second = await world.talk('second', { marker, isolation, id: 's-000002', asks })
+      assert.equal((await second.turn()).outcome, 'completed')
+      assert.equal(second.session.pid, pid)
+      assert.notEqual(second.session.vendorId, vendorId)
+      assert.deepEqual([world.has('first.txt'), world.has('second.txt'), asks.requests.length], [true, false, 1])
+      assert.equal(second.session.served, 1)
+      await second.close()
+    },
+    none: async t => {
+      const world = await World.open(t, adapter, scripts)
+      const { session } = await world.talk('first')
+      assert.equal(session.release, undefined)
+    },
+  })
+}
+
 function warmProcessCases(adapter: Adapter): void {
   partTest(
     adapter,

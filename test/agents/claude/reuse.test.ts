@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { openDriver } from '../../../src/agents/open.ts'
+import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { secretId } from '../../../src/base/ids.ts'
+import { claudeAgent } from '../../../src/domain/agents/claude.ts'
+import type { OpenSession, Session, SessionEvent } from '../../../src/domain/session.ts'
+import { openSimulator } from '../../../src/simulator/open.ts'
+import { planSandbox } from '../../../src/workspace/command/plan-sandbox.ts'
+import { configWith } from '../../brain/sample.ts'
+import { agentEnv, commitAll, gitProject, tempDir } from '../../support/world.ts'
+import { ALLOW, asking } from '../conformance/world.ts'
+
+// The next task of a run gets the process of the one before. It must find nothing of that, and say to the model what a fresh process says.
+
+const bash = (command: string) => ({ tools: [{ Bash: { command, description: 'x' } }] })
+const PLANTING = [
+  { tools: [{ Read: { file_path: '{{cwd}}/unseen.txt' } }] },
+  bash(
+    'export LEFT=exported; cd sub; alias left=ls; left_function() { :; }; umask 077; echo x > /tmp/left; echo x > ~/left',
+  ),
+  { tools: [{ TodoWrite: { todos: [{ content: 'left-todo', status: 'pending', activeForm: 'x' }] } }] },
+  { tools: [{ Agent: { description: 'helps', prompt: 'help-left', subagent_type: 'general-purpose' } }] },
+  { tools: [{ mcp__pcc__log: { text: 'left-note' } }] },
+  { text: 'Done, left-answer.' },
+]
+const LOOKING = [
+  bash(
+    'echo "[$LEFT] [$PWD] [$PCC_ITERATION] [$(umask)]"; type left_function left; ls -A /tmp ~ | sort; ps -A | wc -l',
+  ),
+  { tools: [{ Edit: { file_path: '{{cwd}}/unseen.txt', old_string: 'left-file', new_string: 'changed' } }] },
+  { tools: [{ Read: { file_path: '{{cwd}}/unseen.txt' } }] },
+  { tools: [{ mcp__pcc__log: { text: 'seen' } }] },
+  { text: 'Looked.' },
+]
+const CONVERSATIONS = [
+  { match: 'plant', turns: PLANTING },
+  { match: 'help-left', turns: [{ text: 'Helped, left-help.' }] },
+  { match: 'look', turns: LOOKING },
+  { match: 'leave a process', turns: [bash('setsid sleep 600 >/dev/null 2>&1 &'), { text: 'Done.' }] },
+  { match: 'leave', turns: [bash('echo left-rule > "$CLAUDE_CONFIG_DIR/CLAUDE.md"'), { text: 'Done.' }] },
+]
+
+async function reuseWorld(t: TestContext) {
+  const simulator = await openSimulator({ text: JSON.stringify({ conversations: CONVERSATIONS }) })
+  const lines: string[] = []
+  const driver = await openDriver(claudeAgent, { log: line => void lines.push(line) })
+  t.after(async () => {
+    await driver.close()
+    await simulator.close()
+  })
+  const project = gitProject(t, { 'sub/x.txt': 'x\n', 'unseen.txt': 'left-file\n', 'CLAUDE.md': 'old-rules\n' })
+  const home = tempDir(t, 'pcc-home-')
+  const env = agentEnv(home, simulator.url)
+  const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
+  const subject = { name: 'Claude Code', asksEveryCall: true, project, worktree: undefined, home, paths }
+  const { settings: sandbox } = await planSandbox(configWith({}), subject)
+  assert.ok(sandbox)
+  const options = (prompt: string, marker: string, more: Partial<OpenSession>): Omit<OpenSession, 'asks'> => ({
+    ...{ id: 's-000001', cwd: project, marker, isolation: 'auto', model: 'haiku', prompt },
+    ...{ settingSources: ['user', 'project', 'local'], ownTools: ['log'], env: { ...env, PCC_ITERATION: '1' } },
+    sandbox,
+    ...more,
+  })
+  const open = async (prompt: string, marker: string, more: Partial<OpenSession> = {}) => {
+    const before = simulator.requests.length
+    const asks = asking(() => ALLOW)
+    const session = await driver.open({ ...options(prompt, marker, more), asks })
+    t.after(() => session[Symbol.asyncDispose]())
+    const events: SessionEvent[] = []
+    for await (const event of session.events) {
+      events.push(event)
+      if (event.kind === 'turn_ended' || event.kind === 'ended') break
+    }
+    const requests = simulator.requests.slice(before)
+    const bodies = requests.map(({ body, model }) => ({ ...body, model }))
+    return { session, asks, events, bodies, told: JSON.stringify(bodies), pid: session.pid, vendorId: session.vendorId }
+  }
+  return { lines, project, env, open }
+}
+
+/** Leaves the process to the next task, or closes the session where that is refused. */
+async function release(session: Session): Promise<string | undefined> {
+  const why = await session.release?.()
+  await session[Symbol.asyncDispose]()
+  return why
+}
+
+test('nothing of a task reaches the next one in the same process, and the model is told what a fresh process tells it', async t => {
+  const { open, project, env, lines } = await reuseWorld(t)
+  const marker = secretId(12)
+  const planted = await open('plant', marker)
+  assert.equal(await release(planted.session), undefined, lines.join('\n'))
+  // Somebody else changes the project meanwhile.
+  writeFileSync(join(project, 'CLAUDE.md'), 'new-rules\n')
+  commitAll(project, 'second')
+  const next = { model: 'sonnet', env: { ...env, PCC_ITERATION: '2' } }
+  const looked = await open('look', marker, next)
+  assert.equal(looked.pid, planted.pid, lines.join('\n'))
+  assert.notEqual(looked.vendorId, planted.vendorId)
+  await looked.session[Symbol.asyncDispose]()
+  assert.equal(/left-(?!file|function)\w+/.exec(looked.told)?.[0], undefined)
+  assert.ok(looked.told.includes('new-rules') && !looked.told.includes('old-rules'))
+  const said = outputsOf(looked.events)
+  assert.match(said[0] ?? '', new RegExp(`^\\[\\] \\[${project}\\] \\[2\\] \\[0022\\]$`, 'm'))
+  assert.deepEqual([planted.asks.done.length, looked.asks.done], [1, [['log', { text: 'seen' }]]])
+  writeFileSync(join(project, 'unseen.txt'), 'left-file\n')
+  const fresh = await open('look', secretId(12), next)
+  assert.notEqual(fresh.pid, planted.pid)
+  assert.deepEqual(outputsOf(fresh.events), said)
+  assert.deepEqual(comparable(looked.bodies), comparable(fresh.bodies))
+  assert.deepEqual(
+    looked.events.map(({ kind }) => kind),
+    fresh.events.map(({ kind }) => kind),
+  )
+  const [more, less] = [usageOf(looked.events), usageOf(fresh.events)]
+  assert.equal(more.turns, less.turns)
+  assert.ok(
+    more.inputTokens - less.inputTokens < 150 * LOOKING.length,
+    'only the record of /clear is counted in addition',
+  )
+  assert.ok(more.costUsd > 0 && more.costUsd < less.costUsd * 1.1)
+})
+
+test('a process that its task may have changed for good is ended, and the next task gets a fresh one', async t => {
+  const { open, lines } = await reuseWorld(t)
+  const marker = secretId(12)
+  const left = await open('leave', marker)
+  assert.equal(await left.session.release?.(), undefined)
+  const next = await open('leave a process', marker)
+  assert.notEqual(next.pid, left.pid)
+  const why = "the task before has left CLAUDE.md in the agent's own folder"
+  assert.ok(
+    lines.some(line => line.endsWith(`is not used again: ${why}`)),
+    lines.join('\n'),
+  )
+  assert.equal(next.told.includes('left-rule'), false)
+  assert.equal(await next.session.release?.(), 'a process of the task before may still run')
+})
+
+function outputsOf(events: SessionEvent[]): string[] {
+  return events.flatMap(event => (event.kind === 'tool_result' ? [event.output] : []))
+}
+
+/** What a session has spent, with its last event. */
+function usageOf(events: SessionEvent[]): Extract<SessionEvent, { kind: 'usage' }> {
+  const usage = events.findLast(event => event.kind === 'usage')
+  assert.ok(usage)
+  return usage
+}
+
+/** Without ids, which differ in every conversation, without a hash of the first message, and without the record of `/clear`. */
+function comparable(bodies: object[]): unknown {
+  const text = JSON.stringify(bodies)
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|toolu_sim_[0-9a-f]+/g, '<id>')
+    .replaceAll(/(cc_version=[\d.]+)\.\w+;/g, '$1;')
+  return JSON.parse(text, (_, value) => (Array.isArray(value) ? value.filter(block => !isRecordOfClear(block)) : value))
+}
+
+function isRecordOfClear(block: unknown): boolean {
+  const text = (block as { text?: unknown } | null)?.text
+  return typeof text === 'string' && /^<(local-command-(caveat|stdout)|command-name)>/.test(text)
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { makeScratch } from '../../../src/base/sandbox/home.ts'
+import { PrivateFolders } from '../../../src/base/sandbox/private-folders.ts'
+import { CLAUDE_NEEDS } from '../../../src/domain/agents/claude.ts'
+import { tempDir } from '../../support/world.ts'
+
+/** The folders of a sandbox as an agent finds them, with one that stands for those in memory. */
+function places(t: TestContext, { writtenMs }: { writtenMs?: number } = {}) {
+  const scratch = makeScratch(tempDir(t))
+  const put = (path: string, text = 'x') => {
+    mkdirSync(dirname(join(scratch.root, path)), { recursive: true })
+    writeFileSync(join(scratch.root, path), text)
+  }
+  for (const path of ['home/.npmrc', 'agent/.claude.json', 'tmp/claude-0/probe', 'caches/npm/changes/index']) put(path)
+  mkdirSync(join(scratch.root, 'tmp/mounted/project'), { recursive: true })
+  const memory = join(scratch.root, 'memory')
+  mkdirSync(memory)
+  const all = new PrivateFolders(scratch, CLAUDE_NEEDS.folder, { writtenMs, inMemory: () => [memory] })
+  all.remember(process.pid)
+  return {
+    put,
+    at: (path: string) => join(scratch.root, path),
+    restore: () => all.restore(process.pid),
+  }
+}
+
+test('what a task adds to /tmp and to the home directory is gone for the next one, and nothing else', t => {
+  const { put, at, restore } = places(t)
+  const left = ['tmp/left', 'tmp/mounted/left', 'tmp/folder/deep/left', 'home/left', 'tmp/claude-0/-p/id/tasks/left']
+  for (const path of left) put(path)
+  symlinkSync('/etc', at('home/link'))
+  const own = ['agent/projects/-p/id.jsonl', 'agent/.claude.json', 'agent/todos/x', 'tmp/cc-socks/1.sock']
+  for (const path of own) put(path, 'changed')
+  rmSync(at('tmp/claude-0/probe'))
+  assert.equal(restore(), undefined)
+  assert.deepEqual(
+    [...left, 'home/link'].filter(path => existsSync(at(path))),
+    [],
+  )
+  const kept = [...own, 'home/.npmrc', 'tmp/mounted/project', 'tmp/claude-0']
+  assert.deepEqual(
+    kept.filter(path => !existsSync(at(path))),
+    [],
+  )
+  assert.equal(restore(), undefined, 'again, after another task')
+})
+
+test('a change that cannot be undone is named', t => {
+  const ways: [string, (world: ReturnType<typeof places>) => void][] = [
+    ['.npmrc in its home directory', ({ put }) => put('home/.npmrc', 'changed')],
+    ['.npmrc in its home directory', ({ at }) => rmSync(at('home/.npmrc'))],
+    ['mounted/project in its /tmp', ({ at }) => renameSync(at('tmp/mounted/project'), at('tmp/mounted/moved'))],
+    ['npm/changes/index in the package caches', ({ put }) => put('caches/npm/changes/index', 'changed')],
+    ['npm/changes/more in the package caches', ({ put }) => put('caches/npm/changes/more')],
+    ['/.*/memory/left', ({ put }) => put('memory/left')],
+    ["CLAUDE.md in the agent's own folder", ({ put }) => put('agent/CLAUDE.md')],
+    ["settings.json in the agent's own folder", ({ put }) => put('agent/settings.json')],
+    ["skills in the agent's own folder", ({ put }) => put('agent/skills/left/SKILL.md')],
+    ["plugins/left.json in the agent's own folder", ({ put }) => put('agent/plugins/left.json')],
+  ]
+  for (const [named, act] of ways) {
+    const world = places(t)
+    act(world)
+    assert.match(world.restore() ?? '', new RegExp(`^the task before has (left|changed) ${named}$`))
+  }
+})
+
+test('without a note of how the folders were at first nothing is known', t => {
+  const scratch = makeScratch(tempDir(t))
+  const unknown = new PrivateFolders(scratch, CLAUDE_NEEDS.folder, { inMemory: () => [] })
+  assert.match(unknown.restore(process.pid) ?? '', /could not be compared/)
+  const closed = new PrivateFolders(scratch, CLAUDE_NEEDS.folder)
+  closed.remember(2 ** 22 + 1)
+  assert.match(closed.restore(process.pid) ?? '', /could not be compared/)
+})
+
+test('the state of the shell counts as changed if it was written again later, whatever its times are set to', t => {
+  const file = 'agent/shell-snapshots/snapshot.sh'
+  const soon = places(t)
+  soon.put(file)
+  assert.equal(soon.restore(), undefined)
+  const late = places(t, { writtenMs: 0 })
+  late.put(file)
+  const begun = Date.now()
+  while (Date.now() - begun < 20) late.put(file, 'echo left')
+  utimesSync(late.at(file), new Date(0), new Date(0))
+  assert.match(late.restore() ?? '', /has changed shell-snapshots\/snapshot.sh/)
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { findMarked } from '../../../src/base/process/sweep.ts'
+import type { StoredEvent } from '../../../src/domain/event.ts'
+import { WarmMarkers } from '../../../src/supervisor/session/warm-processes.ts'
+import { tempDir } from '../../support/world.ts'
+import { realWorld } from '../completion/real-world.ts'
+import { type DaemonProcess, startDaemon } from '../daemon-process.ts'
+
+// One process of the real Claude Code does several tasks of a run in the project itself, each in a conversation of its own.
+
+const NAMES = ['alpha', 'bravo', 'charlie', 'delta']
+const SCENARIO = JSON.stringify({
+  conversations: NAMES.map(name => ({
+    // The journal names the other tasks too.
+    match: { regex: `## Your task: \\S+\\n\\nnote ${name}` },
+    turns: [
+      { tools: [{ Bash: { command: `echo "$PPID of task $PCC_ITERATION"`, description: 'x' } }] },
+      { tools: [{ Write: { file_path: `{{cwd}}/${name}.txt`, content: name } }] },
+      { text: `Noted ${name}.` },
+    ],
+    otherwise: { text: `Noted ${name} already.` },
+  })),
+})
+const SETTINGS = { PCC_WORKTREES_MODE: 'off', PCC_GATES_UNPROVEN: 'allow' }
+
+interface Row {
+  id: string
+  task: string
+  vendor_id: string
+  marker: string | null
+  agent_pid: number | null
+  input_tokens: number
+  cost_usd: number
+}
+
+function rowsOf({ paths }: DaemonProcess): Row[] {
+  using db = new DatabaseSync(paths.database, { readOnly: true })
+  return db.prepare('select * from sessions order by started_at').all() as unknown as Row[]
+}
+
+test('tasks of a run share a process, up to execution.tasks_per_process, and each has its own conversation, log and cost', async t => {
+  const world = await realWorld(t, SCENARIO, { 'README.md': '# sample\n' })
+  const daemon = await startDaemon(t)
+  for (const name of NAMES.slice(0, 3)) await world.add(daemon, `note ${name}`)
+  const settings = { ...SETTINGS, PCC_EXECUTION_TASKS_PER_PROCESS: '2' }
+  const { outcome } = await world.over(daemon, await world.begin(daemon, { settings }))
+  assert.equal(outcome, 'complete')
+  const [first, second, third] = [...new Set(world.simulator.requests.flatMap(({ tool_results }) => tool_results))]
+    .map(({ text }) => text)
+    .filter(text => text.includes('of task'))
+  const [pid] = first?.split(' ') ?? []
+  assert.deepEqual([first, second], [`${pid} of task 1`, `${pid} of task 2`])
+  assert.match(third ?? '', /of task 3$/)
+  assert.notEqual(third?.split(' ')[0], pid)
+  const rows = rowsOf(daemon)
+  assert.equal(new Set(rows.map(row => row.vendor_id)).size, 3)
+  assert.deepEqual(
+    rows.map(({ marker, agent_pid }) => [marker, agent_pid]),
+    [null, null, null].map(() => [null, null]),
+  )
+  const [tokens = 0] = rows.map(row => row.input_tokens)
+  for (const row of rows) assert.ok(row.input_tokens < tokens * 1.2 && row.cost_usd > 0, 'a task pays for itself only')
+  assert.deepEqual(new WarmMarkers(daemon.paths.run).all(), [])
+  const kinds = async ({ id }: Row) => {
+    const { events } = (await daemon.call<{ events: StoredEvent[] }>('GET', `/sessions/${id}/events`)).body
+    return events.map(({ kind }) => kind)
+  }
+  const [cold, reused] = await Promise.all(rows.slice(0, 2).map(kinds))
+  assert.deepEqual(reused, cold)
+  const asked = world.simulator.requests.filter(({ first_prompt }) => first_prompt.includes('\n\nnote bravo'))
+  assert.ok(asked.length > 0)
+  const said = JSON.stringify(asked.map(({ body }) => body)).replaceAll(/<journal>[\s\S]*?<\/journal>/g, '')
+  assert.equal(said.includes('of task 1'), false, 'no call of the task before is in the next request')
+})
+
+test('a daemon that is killed between two tasks, or while a conversation is cleared, leaves no process, and each task ends once', async t => {
+  const world = await realWorld(t, SCENARIO, { 'README.md': '# sample\n' })
+  const home = tempDir(t)
+  const tasks: string[] = []
+  let run = ''
+  const died: string[][] = []
+  for (const point of ['keep.after-release', 'clear.before', 'clear.after', undefined]) {
+    const daemon = await startDaemon(t, { home, env: point === undefined ? {} : { PCC_CRASH_AT: point } })
+    if (run === '') {
+      for (const name of NAMES) tasks.push(await world.add(daemon, `note ${name}`))
+      run = await world.begin(daemon, { settings: SETTINGS })
+    }
+    if (point !== undefined) {
+      await daemon.ended
+      const files = new WarmMarkers(daemon.paths.run).all()
+      const markers = [...rowsOf(daemon).flatMap(row => row.marker ?? []), ...files]
+      assert.ok(markers.length > 0, 'the next daemon knows where to look')
+      died.push(markers)
+      continue
+    }
+    const { outcome, attempts } = await world.over(daemon, run)
+    assert.equal(outcome, 'complete')
+    assert.ok(attempts.length <= NAMES.length + died.length, 'a death costs one attempt at most')
+    for (const marker of died.flat()) assert.deepEqual(await findMarked(sessionMarker(marker)), [])
+    for (const id of tasks) {
+      const { events } = (await daemon.call<{ events: StoredEvent[] }>('GET', `/tasks/${id}/log`)).body
+      assert.equal(events.filter(({ kind }) => kind === 'task.finished').length, 1)
+    }
+    for (const name of NAMES) assert.equal(readFileSync(join(world.project, `${name}.txt`), 'utf8'), name)
+  }
+})
