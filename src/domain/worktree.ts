@@ -30,6 +30,11 @@ export type Worktree = z.infer<typeof Worktree>
 const WorktreeState = z.enum(['making', 'live', 'idle', 'leaving', 'archived', 'removed'])
 export type WorktreeState = z.infer<typeof WorktreeState>
 
+/** Whether a worktree is in a slot: a directory that stays from task to task, and that no task is named after. */
+export function isSlot({ top }: Pick<Worktree, 'top'>): boolean {
+  return /\/slot-\d+$/.test(top)
+}
+
 /** The states in which a row has a directory. */
 export const PRESENT_WORKTREES = ['making', 'live', 'idle', 'leaving'] as const satisfies readonly WorktreeState[]
 

@@ -87,7 +87,7 @@ export function openContext(
     ...{ deps, admission, kept, log, closing, settled, launched },
     handOver: (ending, live, ready) => applyFailover(ending, live, ready, supervisor),
   })
-  const worktrees = openWorktreeProvider({ ...options, store, clock, log })
+  const worktrees = openWorktreeProvider({ ...options, store, clock, log, isWaiting: pid => warm.isKept(pid) })
   const warm = new WarmProcesses({
     worktrees,
     markers: new WarmMarkers(paths.run),

@@ -1,4 +1,5 @@
 import type { Session } from '../../domain/session.ts'
+import { isSlot } from '../../domain/worktree.ts'
 import type { LiveSession, LiveSessionEnding } from './context.ts'
 
 /** What decides whether the process of a session that is over serves the next one. */
@@ -43,7 +44,7 @@ export function reuseFacts(
   return {
     canReuse: session.release !== undefined,
     isInRun: row.options.run !== undefined,
-    staysInPlace: row.options.place === undefined,
+    staysInPlace: row.options.place === undefined || isSlot(row.options.place),
     endedAs: ending?.as ?? 'completed',
     isDisturbed: stopping !== undefined || cutOff || pausing !== undefined || tripped !== undefined,
     isSecondLife: row.retries > 0 || row.recoveries > 0 || settings.open.resume !== undefined,

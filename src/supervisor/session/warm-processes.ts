@@ -3,7 +3,8 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { secretId } from '../../base/ids.ts'
 import { isInside } from '../../base/is-inside.ts'
 import type { Log } from '../../base/log.ts'
-import { MarkerFiles } from '../../base/process/marker.ts'
+import { MarkerFiles, sessionMarker } from '../../base/process/marker.ts'
+import { findMarkedPids } from '../../base/process/process-table.ts'
 import type { Asks, Driver, OpenSession, Session } from '../../domain/session.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { LiveSession, LiveSessionEnding } from './context.ts'
@@ -169,6 +170,11 @@ export class WarmProcesses {
   async drop(run: string): Promise<void> {
     const warm = this.#remove(run)
     await Promise.all([warm && this.#end(warm), ...this.#keptOf(run).map(([marker]) => this.#dropKept(marker))])
+  }
+
+  /** Whether a process belongs to an agent that is kept: it does nothing until the next session takes it. */
+  isKept(pid: number): boolean {
+    return [...this.#kept.keys()].some(marker => findMarkedPids(sessionMarker(marker)).includes(pid))
   }
 
   /** The markers of all waiting processes. */

@@ -61,6 +61,8 @@ export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'paths' | 'env'>
   store: Store
   clock: Clock
   log: Log
+  /** Whether a process is an agent that waits for the next task of its run. */
+  isWaiting?: ((pid: number) => boolean) | undefined
 }
 
 /** Opens the provider of worktrees, under the settings of the project and of the caller. */
@@ -202,5 +204,6 @@ async function worktreeDeps(
     log: line => log.info({ project }, line),
   })
   const caps = readCommandCaps(config)
-  return { store, clock, log, root, env: deps.env, settings: worktrees, caps, target: merge.target, sandbox }
+  const { isWaiting } = deps
+  return { store, clock, log, root, env: deps.env, settings: worktrees, caps, target: merge.target, sandbox, isWaiting }
 }

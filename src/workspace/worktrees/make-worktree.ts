@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
-import { PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
+import { isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { removeWorktree, removeWorktreeDirectory } from './remove-worktree.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from './repository.ts'
 import { restoreWorktree } from './restore-worktree.ts'
 import { setUpWorktree } from './set-up-worktree.ts'
-import { findFreeSlot, isSlot, putInFreeSlot, takeSlot } from './slots.ts'
+import { findFreeSlot, putInFreeSlot, takeSlot } from './slots.ts'
 import { isSlotUntouched, saveIndex, switchSlot } from './switch-slot.ts'
 import { checkWarmFiles, listWarmFiles, NO_WARM_FILES, type WarmFiles } from './warm-files.ts'
 import {

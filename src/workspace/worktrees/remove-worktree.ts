@@ -101,6 +101,8 @@ export interface RemoveOptions {
   archive?: boolean | undefined
   /** Archives nothing: a worktree with something to keep stays. */
   onlyClean?: boolean | undefined
+  /** Whether a process is an agent that waits for its next task: it does nothing, and may stay. */
+  isWaiting?: ((pid: number) => boolean) | undefined
 }
 
 /** What `removeWorktree` does to a worktree, without its row. `onArchived` is called as soon as its work has a ref. */
@@ -140,7 +142,7 @@ export async function vacateWorktree(
   if (!(await repairGitLink(row)))
     return { kind: 'kept', why: 'its file .git does not belong to the repository any more' }
   const left = await readUnmergedWork(row, options.landed)
-  const hindrance = await whyUntouchable(row, left)
+  const hindrance = await whyUntouchable(row, left, options)
   if (hindrance !== undefined || !left) return { kind: 'kept', why: hindrance ?? 'git cannot tell what is in it' }
   const why = (await whyKeep(row, left)) ?? (options.archive ? 'you asked for it' : undefined)
   if (why !== undefined && options.onlyClean) return { kind: 'kept', why }
@@ -162,13 +164,17 @@ async function removeTree({ repository, top }: WorktreeRow, isClean: boolean): P
 }
 
 /** Why a worktree can be neither archived nor removed now. */
-async function whyUntouchable(row: WorktreeRow, left: UnmergedWork | undefined): Promise<string | undefined> {
+async function whyUntouchable(
+  row: WorktreeRow,
+  left: UnmergedWork | undefined,
+  { isWaiting = () => false }: RemoveOptions = {},
+): Promise<string | undefined> {
   if (left && left.repositories.length > 0) {
     return `it holds repositories of their own, which cannot be archived: ${left.repositories.join(', ')}`
   }
   const working = await findProcessesIn(row.top)
   if (!working) return 'nobody can tell whether a process works in it (lsof is missing)'
-  const [first] = working
+  const first = working.find(({ pid }) => !isWaiting(pid))
   return first && `process ${first.pid} works in it (${first.command.slice(0, 80)})`
 }
 

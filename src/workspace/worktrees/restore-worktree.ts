@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
 import { lstat, mkdir, readdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
-import { PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
+import { isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { ARCHIVE_SUBJECT } from './archive.ts'
 import { removeWorktree } from './remove-worktree.ts'
 import { archiveCommit, undoAddWorktree } from './repository.ts'
 import { writeTaskFile } from './set-up-worktree.ts'
-import { isSlot } from './slots.ts'
 import {
   explainGitError,
   gitErrorLine,

@@ -1,26 +1,18 @@
 import { existsSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
 import { readRegularFile } from '../../base/files.ts'
 import { writeInside } from '../../base/real-folder.ts'
-import { PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
+import { isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import { git } from '../git/git.ts'
 import { claimIdle, findLanded, recordRemoval, removeWorktree, vacateWorktree } from './remove-worktree.ts'
 import { findAdminFolder, gitErrorLine, projectFolderName, type WorktreeDeps, worktreeOfRow } from './worktree.ts'
 
-/**
- * A run keeps the directories of its tasks: a slot stays, its branch changes. The row of the task that last worked in a slot says
- * `idle` while nobody has it; whoever takes it writes `leaving` there first, and the row of the next task and the end of the old one are
- * one transaction, so that at every moment the rows say whose the slot is.
- */
-const SLOT_NAME = /^slot-\d+$/
-
-/** Whether a worktree is in a slot, which no task is named after. */
-export function isSlot({ top }: Pick<Worktree, 'top'>): boolean {
-  return SLOT_NAME.test(basename(top))
-}
+// A run keeps the directories of its tasks: a slot stays, its branch changes. The row of the task that last worked in a slot says
+// `idle` while nobody has it; whoever takes it writes `leaving` there first, and the row of the next task and the end of the old one are
+// one transaction, so that at every moment the rows say whose the slot is.
 
 /** The path of the first slot of a project that no worktree has. */
 export async function findFreeSlot(project: string, { store, root }: Pick<WorktreeDeps, 'store' | 'root'>) {
@@ -83,7 +75,8 @@ async function handOver(last: WorktreeRow, wanted: WorktreeRow, deps: WorktreeDe
   const { store, log } = deps
   const putBack = (reason: string) => store.worktrees.update(last, { state: 'idle', reason })
   const landed = await findLanded(last, deps)
-  const left = await vacateWorktree(last, { landed }, archive => store.worktrees.update(last, { archive }))
+  const options = { landed, isWaiting: deps.isWaiting }
+  const left = await vacateWorktree(last, options, archive => store.worktrees.update(last, { archive }))
   if (left.kind === 'kept') return void (await putBack(left.why))
   const problem = await leaveBranch(last, left.head)
   if (problem !== undefined) {

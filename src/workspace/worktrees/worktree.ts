@@ -28,6 +28,8 @@ export interface WorktreeDeps {
   sandbox?: OpenCommandSandbox | undefined
   /** What the set-up command may use. */
   caps?: CommandCaps | undefined
+  /** Whether a process is an agent that waits for its next task in its slot. */
+  isWaiting?: ((pid: number) => boolean) | undefined
 }
 
 /** The part of a row that a session keeps. */

@@ -7,8 +7,9 @@ import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
 import { WarmMarkers } from '../../../src/supervisor/session/warm-processes.ts'
+import { until } from '../../agents/conformance/world.ts'
 import { tempDir } from '../../support/world.ts'
-import { realWorld } from '../completion/real-world.ts'
+import { type RealWorld, realWorld } from '../completion/real-world.ts'
 import { type DaemonProcess, startDaemon } from '../daemon-process.ts'
 
 // One process of the real Claude Code does several tasks of a run in the project itself, each in a conversation of its own.
@@ -43,6 +44,12 @@ function rowsOf({ paths }: DaemonProcess): Row[] {
   return db.prepare('select * from sessions order by started_at').all() as unknown as Row[]
 }
 
+/** What the commands of the tasks have printed: the pid of their agent, and the number of the task. */
+function pidsIn({ simulator }: RealWorld): string[] {
+  const texts = simulator.requests.flatMap(({ tool_results }) => tool_results.map(({ text }) => text))
+  return [...new Set(texts)].filter(text => text.includes('of task'))
+}
+
 test('tasks of a run share a process, up to execution.tasks_per_process, and each has its own conversation, log and cost', async t => {
   const world = await realWorld(t, SCENARIO, { 'README.md': '# sample\n' })
   const daemon = await startDaemon(t)
@@ -50,9 +57,7 @@ test('tasks of a run share a process, up to execution.tasks_per_process, and eac
   const settings = { ...SETTINGS, PCC_EXECUTION_TASKS_PER_PROCESS: '2' }
   const { outcome } = await world.over(daemon, await world.begin(daemon, { settings }))
   assert.equal(outcome, 'complete')
-  const [first, second, third] = [...new Set(world.simulator.requests.flatMap(({ tool_results }) => tool_results))]
-    .map(({ text }) => text)
-    .filter(text => text.includes('of task'))
+  const [first, second, third] = pidsIn(world)
   const [pid] = first?.split(' ') ?? []
   assert.deepEqual([first, second], [`${pid} of task 1`, `${pid} of task 2`])
   assert.match(third ?? '', /of task 3$/)
@@ -65,7 +70,7 @@ test('tasks of a run share a process, up to execution.tasks_per_process, and eac
   )
   const [tokens = 0] = rows.map(row => row.input_tokens)
   for (const row of rows) assert.ok(row.input_tokens < tokens * 1.2 && row.cost_usd > 0, 'a task pays for itself only')
-  assert.deepEqual(new WarmMarkers(daemon.paths.run).all(), [])
+  await until(() => new WarmMarkers(daemon.paths.run).all().length === 0)
   const kinds = async ({ id }: Row) => {
     const { events } = (await daemon.call<{ events: StoredEvent[] }>('GET', `/sessions/${id}/events`)).body
     return events.map(({ kind }) => kind)
@@ -76,6 +81,26 @@ test('tasks of a run share a process, up to execution.tasks_per_process, and eac
   assert.ok(asked.length > 0)
   const said = JSON.stringify(asked.map(({ body }) => body)).replaceAll(/<journal>[\s\S]*?<\/journal>/g, '')
   assert.equal(said.includes('of task 1'), false, 'no call of the task before is in the next request')
+})
+
+test('tasks in worktrees share a process as long as they work in the same slot', async t => {
+  const world = await realWorld(t, SCENARIO, { 'README.md': '# sample\n' })
+  const daemon = await startDaemon(t)
+  for (const name of NAMES.slice(0, 3)) await world.add(daemon, `note ${name}`)
+  const settings = { PCC_GATES_TEST: 'test -f README.md' }
+  const { outcome } = await world.over(daemon, await world.begin(daemon, { settings }))
+  assert.equal(outcome, 'complete')
+  const pids = pidsIn(world)
+  assert.deepEqual(
+    pids.map(text => text.replace(/^\d+/, pids[0]?.split(' ')[0] ?? '')),
+    pids,
+    'one process did all three',
+  )
+  assert.equal(pids.length, 3)
+  const files = world.git('ls-tree', '--name-only', 'main').split('\n')
+  assert.deepEqual(files, ['README.md', 'alpha.txt', 'bravo.txt', 'charlie.txt'], 'each was verified and merged')
+  await until(() => world.git('worktree', 'list').split('\n').length === 1)
+  assert.deepEqual(new WarmMarkers(daemon.paths.run).all(), [], 'the process went before its slot')
 })
 
 test('a daemon that is killed between two tasks, or while a conversation is cleared, leaves no process, and each task ends once', async t => {

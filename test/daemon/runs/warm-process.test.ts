@@ -33,7 +33,11 @@ async function digging(t: TestContext, tasks: string[]) {
   const { daemon, project, env } = world
   const gate = gateIn(t, project)
   const markers = new WarmMarkers(daemon.paths.run)
-  const settings = { PCC_AGENTS_SANDBOX_READ: dirname(gate), PCC_EXECUTION_WARM_CORES: '0' }
+  const settings = {
+    PCC_AGENTS_SANDBOX_READ: dirname(gate),
+    PCC_EXECUTION_WARM_CORES: '0',
+    PCC_EXECUTION_TASKS_PER_PROCESS: '1',
+  }
   const add = (title: string, more: object = {}) => daemon.call('POST', '/tasks', { body: { project, title, ...more } })
   for (const title of tasks) await add(title)
   return {
