@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { AppError } from '../../base/errors.ts'
 import type { ApiStatus } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
@@ -12,8 +12,8 @@ export interface ApiControl extends AsyncDisposable {
   on(env?: Record<string, string>): Promise<ApiStatus>
   off(): Promise<ApiStatus>
   status(): Promise<ApiStatus>
-  /** Answers a request that came over the Unix socket. */
-  answerOwner(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** What answers a request that came over the Unix socket. */
+  forOwner(): Promise<RequestListener>
 }
 
 /** A certificate that runs out sooner is mentioned. */
@@ -78,9 +78,9 @@ export function openApiControl(daemon: DaemonContext, env: Record<string, string
       return status()
     },
     status,
-    async answerOwner(request, response) {
+    async forOwner() {
       server ??= await build(undefined)
-      server.answerOwner(request, response)
+      return server.answerOwner
     },
     async [Symbol.asyncDispose]() {
       daemon.stopping.removeEventListener('abort', stopAccepting)

@@ -54,6 +54,7 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => randomUUID(),
+    exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200 },
     frameworkErrors: (_error, _request, reply: FastifyReply) =>
       void sendProblem(reply, new AppError('bad_request', { problem: 'The path of the request cannot be read.' })),

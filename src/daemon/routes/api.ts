@@ -22,8 +22,9 @@ export function apiRoutes(app: FastifyInstance, api: ApiControl): void {
     method: ['GET', 'POST', 'PATCH', 'DELETE'],
     url: `${API_PATH}/*`,
     onRequest: async (request, reply) => {
+      const answer = await api.forOwner()
       reply.hijack()
-      await api.answerOwner(request.raw, reply.raw)
+      answer(request.raw, reply.raw)
     },
     handler: () => undefined,
   })
