@@ -59,8 +59,26 @@ test('each of several open calls gets its own verdict, in whatever order they co
   assert.deepEqual(await mayRun(gate, 'c-1'), { command: 'one' })
 })
 
+test('a process that is left to the next session asks nobody until that is bound, and then nothing of the old conversation', async () => {
+  const [old, next] = [allowing(), allowing()]
+  const gate = gateFor(old)
+  assert.equal(await decisionOf(gate, { ...call('c-1'), session_id: 'old' }), 'ask')
+  gate.release('old')
+  assert.equal(await mayRun(gate, 'c-1'), undefined, 'a verdict goes with its session')
+  assert.equal(await decisionOf(gate, { ...call('c-2'), session_id: 'new' }), 'deny')
+  bindTo(gate, next)
+  assert.equal(await decisionOf(gate, { ...call('c-3'), session_id: 'old' }), 'deny')
+  assert.equal(await decisionOf(gate, { ...call('c-4'), session_id: 'new' }), 'ask')
+  assert.deepEqual([old.requests.length, next.requests.map(({ callId }) => callId)], [1, ['c-4']])
+})
+
 function gateFor(asks: Asks): ClaudeGate {
   const gate = new ClaudeGate(1000)
+  bindTo(gate, asks)
+  return gate
+}
+
+function bindTo(gate: ClaudeGate, asks: Asks): void {
   gate.bind({
     asks: checkedAsks(asks, 1000),
     called: () => undefined,
@@ -68,7 +86,6 @@ function gateFor(asks: Asks): ClaudeGate {
     gaveUp: () => undefined,
     asked: () => undefined,
   })
-  return gate
 }
 
 function call(id: string, input: object = { command: 'ls' }): object {
