@@ -31,6 +31,8 @@ export interface BrokerOptions {
   upgrades?: Upgrades
   /** How long to wait, at a standstill, for another process that writes. */
   lockWaitMs?: number
+  /** Reads what is derived and waits for nobody; throws if nothing is. */
+  onlyReads?: boolean
 }
 
 /** The longest that a read waits for what is new to be derived. What is not derived by then is found by a later one. */
@@ -59,13 +61,18 @@ export class MemoryBroker implements Disposable {
   readonly #lock: DatabaseSync | undefined
   #file: MemoryFile
   #isLocked = false
+  readonly #busyMs: number
 
-  constructor(folder: string, { rotateBytes, upgrades = UPGRADES, lockWaitMs = LOCK_WAIT_MS }: BrokerOptions = {}) {
+  constructor(
+    folder: string,
+    { rotateBytes, upgrades = UPGRADES, lockWaitMs = LOCK_WAIT_MS, onlyReads = false }: BrokerOptions = {},
+  ) {
     refuseForeign(folder)
     this.folder = folder
     this.#upgrades = upgrades
     this.#segments = new Segments(join(folder, 'log'), rotateBytes)
-    const opened = openFiles(folder, lockWaitMs)
+    this.#busyMs = lockWaitMs
+    const opened = onlyReads ? openToRead(folder, lockWaitMs) : openFiles(folder, lockWaitMs)
     this.#lock = opened.lock
     this.#file = opened.file
     this.isWritable = opened.lock !== undefined
@@ -214,7 +221,7 @@ export class MemoryBroker implements Disposable {
     // Under the lock: whoever removes the file also removes what belongs to it, and must not remove ours.
     this.#exclusively(() => {
       this.#file.close()
-      this.#file = new MemoryFile(join(this.folder, 'memory.db'))
+      this.#file = this.#openFile()
       this.#compare()
     })
     return this.#file
@@ -225,10 +232,14 @@ export class MemoryBroker implements Disposable {
     if (!this.#readIds()) this.#startAnew()
   }
 
+  #openFile(): MemoryFile {
+    return new MemoryFile(join(this.folder, 'memory.db'), { busyMs: this.#busyMs })
+  }
+
   #startAnew(): void {
     this.#file.close()
     removeDerivedFile(this.#file.path)
-    this.#file = new MemoryFile(join(this.folder, 'memory.db'))
+    this.#file = this.#openFile()
     this.#readIds()
   }
 
@@ -269,7 +280,7 @@ function openFiles(folder: string, lockWaitMs: number): { lock: DatabaseSync | u
     makePrivate(lockFile)
     lock = new DatabaseSync(lockFile, { timeout: lockWaitMs })
     lock.exec('begin immediate')
-    const file = new MemoryFile(path)
+    const file = new MemoryFile(path, { busyMs: lockWaitMs })
     lock.exec('rollback')
     return { lock, file }
   } catch (error) {
@@ -281,6 +292,10 @@ function openFiles(folder: string, lockWaitMs: number): { lock: DatabaseSync | u
       throw unwritable(folder, error)
     }
   }
+}
+
+function openToRead(folder: string, busyMs: number): { lock: undefined; file: MemoryFile } {
+  return { lock: undefined, file: new MemoryFile(join(folder, 'memory.db'), { isOnlyRead: true, busyMs }) }
 }
 
 function isReadOnly(error: unknown): boolean {

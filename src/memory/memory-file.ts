@@ -1,7 +1,7 @@
 import type { KnownWords } from '../base/tokens.ts'
 import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
 import { mayRead } from '../domain/memory.ts'
-import { DerivedFile } from '../store/derived-file.ts'
+import { DerivedFile, type DerivedOptions } from '../store/derived-file.ts'
 import { applyRecord, itemIdsOf } from './learn/apply-record.ts'
 import type { ItemUse } from './learn/importance.ts'
 import type { PolicyValues } from './learn/policy.ts'
@@ -67,7 +67,7 @@ const MOST_RANKED = 200
 export class MemoryFile extends DerivedFile {
   readonly #words: KnownWords = new Map()
 
-  constructor(path: string, options: { isFixed?: boolean } = {}) {
+  constructor(path: string, options: DerivedOptions = {}) {
     super(path, { schema: DERIVED_SCHEMA, application: APPLICATION_ID, tables: TABLES, erases: true }, options)
   }
 

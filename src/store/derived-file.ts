@@ -22,6 +22,15 @@ export interface DerivedTables {
   erases?: true
 }
 
+export interface DerivedOptions {
+  /** The file is on a disk that cannot be written, and is read as it is. */
+  isFixed?: boolean
+  /** Others write it; it is only read, and throws if it is not there or has another schema. */
+  isOnlyRead?: boolean
+  /** How long another process is waited for, at a standstill. */
+  busyMs?: number
+}
+
 /**
  * A SQLite file whose content can be made again from something else. If a newer pcc wrote it, it stays as it is and another one
  * beside it is used; an older, damaged or foreign one is replaced. `isLost` tells that somebody removed the file: then a new one has to be opened.
@@ -32,10 +41,13 @@ export class DerivedFile {
   readonly #statements = new Map<string, StatementSync>()
   readonly #inode: number
 
-  /** `isFixed`: the file is on a disk that cannot be written, and is read as it is. */
-  constructor(wanted: string, tables: DerivedTables, { isFixed = false } = {}) {
-    if (!isFixed) mkdirSync(dirname(wanted), { recursive: true, mode: 0o700 })
-    const opened = isFixed ? { database: openFixed(wanted), path: wanted } : openAny(wanted, tables)
+  constructor(wanted: string, tables: DerivedTables, { isFixed, isOnlyRead, busyMs = BUSY_MS }: DerivedOptions = {}) {
+    if (!isFixed && !isOnlyRead) mkdirSync(dirname(wanted), { recursive: true, mode: 0o700 })
+    const opened = isFixed
+      ? { database: openFixed(wanted), path: wanted }
+      : isOnlyRead
+        ? { database: openToRead(wanted, tables, busyMs), path: wanted }
+        : openAny(wanted, tables, busyMs)
     this.database = opened.database
     this.path = opened.path
     this.#inode = statSync(this.path).ino
@@ -93,16 +105,24 @@ export class DerivedFile {
   }
 }
 
-function openAny(wanted: string, tables: DerivedTables): { database: DatabaseSync; path: string } {
+function openAny(wanted: string, tables: DerivedTables, busyMs: number): { database: DatabaseSync; path: string } {
   const aside = wanted.replace(/(\.db)?$/, `-${tables.schema}.db`)
   const path = isNewer(wanted, tables) ? aside : wanted
   try {
-    return { database: openOne(path, tables), path }
+    return { database: openOne(path, tables, busyMs), path }
   } catch (error) {
     if (NOT_ITS_FAULT.has(sqliteCode(error) ?? -1)) throw error
     removeDerivedFile(path) // damaged, or from an older version: everything in it can be made again
-    return { database: openOne(path, tables), path }
+    return { database: openOne(path, tables, busyMs), path }
   }
+}
+
+function openToRead(path: string, known: DerivedTables, busyMs: number): DatabaseSync {
+  const database = new DatabaseSync(path, { readOnly: true, timeout: busyMs })
+  const { application, schema } = readHeader(database)
+  if (application === known.application && schema === known.schema) return database
+  database.close()
+  throw new Error('another schema')
 }
 
 /** Without the log and the locks that SQLite would write beside it. */
@@ -132,9 +152,9 @@ function readHeader(database: DatabaseSync): { application: number; schema: numb
 }
 
 /** Throws if the file is damaged or has another schema. */
-function openOne(path: string, known: DerivedTables): DatabaseSync {
+function openOne(path: string, known: DerivedTables, busyMs: number): DatabaseSync {
   makePrivate(path)
-  const database = new DatabaseSync(path, { timeout: BUSY_MS, allowExtension: true })
+  const database = new DatabaseSync(path, { timeout: busyMs, allowExtension: true })
   try {
     for (const pragma of [
       'page_size = 8192',

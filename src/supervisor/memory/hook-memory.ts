@@ -1,5 +1,6 @@
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { HookEvent } from '../../domain/hooks.ts'
+import type { BrokerOptions } from '../../memory/broker.ts'
 import { observedId } from '../hooks/capture.ts'
 import { HookOutbox } from '../hooks/outbox.ts'
 import { findLessons, readCaptured } from './command-lessons.ts'
@@ -15,20 +16,27 @@ export interface HookMemory {
   tidy(event: HookEvent, project: string, settings: { retentionDays: number }): Promise<void>
 }
 
+/** A person waits. Loading and asking git may take so long; the search itself takes some ten milliseconds more. */
+const RECALL_MS = 80
+
 /** Memory for a hook without a daemon: opened on use, for one event, once a person or a daemon has noted where it is. */
-export function openHookMemory(paths: AppPaths): HookMemory {
-  const open = async () => {
+export function openHookMemory(paths: AppPaths, recallMs = RECALL_MS): HookMemory {
+  const open = async (options: Pick<BrokerOptions, 'onlyReads'> = {}) => {
     const [{ folderOfHooks }, { openProjectMemory }] = await Promise.all([
       import('../../memory/outbox.ts'),
       import('./project-memory.ts'),
     ])
     const memory = folderOfHooks(paths)
-    return memory === undefined ? undefined : openProjectMemory({ memory })
+    return memory === undefined ? undefined : openProjectMemory({ memory }, Date.now, options)
   }
   return {
     async recall(event, project) {
-      using memory = await open()
+      const until = performance.now() + recallMs
+      using memory = await open({ onlyReads: true }).catch(() => undefined) // nothing was derived yet
       if (!memory) return undefined
+      await memory.keysOf(project)
+      // What follows is done at a stretch, and nobody could end it: rather nothing than late.
+      if (performance.now() >= until) return undefined
       const text = event.kind === 'prompt' ? event.text : ''
       const items = await memory.recall({ project, text, agent: event.vendor })
       return items.length === 0 ? undefined : recalledText(items)

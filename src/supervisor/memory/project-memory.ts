@@ -14,7 +14,7 @@ import type { LearningRule } from '../../domain/option-values.ts'
 import type { ReportedMemory } from '../../domain/report.ts'
 import type { Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
-import { type MemoryBroker, openMemory, type WriteResult } from '../../memory/broker.ts'
+import { type BrokerOptions, type MemoryBroker, openMemory, type WriteResult } from '../../memory/broker.ts'
 import { advise } from '../../memory/learn/advise.ts'
 import { isNovel } from '../../memory/learn/importance.ts'
 import { type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
@@ -57,8 +57,12 @@ export interface ProjectMemory extends Disposable {
 /** How many lessons about commands are compared with what an agent runs, and answers with what it asks for. */
 const MOST_PROCEDURES = 200
 
-export function openProjectMemory(paths: Pick<AppPaths, 'memory'>, now = Date.now): ProjectMemory {
-  const broker = openMemory(paths, { lockWaitMs: LOCK_WAIT_MS })
+export function openProjectMemory(
+  paths: Pick<AppPaths, 'memory'>,
+  now = Date.now,
+  options: Pick<BrokerOptions, 'onlyReads'> = {},
+): ProjectMemory {
+  const broker = openMemory(paths, { lockWaitMs: LOCK_WAIT_MS, ...options })
   const keys = new Map<string, ReturnType<typeof projectKeys>>()
   /** The projects whose facts are to be compared with their files, and how far that is; the next one first. */
   const unchecked = new Map<string, number>()

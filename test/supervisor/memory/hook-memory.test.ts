@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { silentLog } from '../../../src/base/log.ts'
 import { HOOK_VENDORS, type HookEvent } from '../../../src/domain/hooks.ts'
@@ -12,6 +14,7 @@ import { answerHook } from '../../../src/supervisor/hooks/router.ts'
 import { openHookMemory } from '../../../src/supervisor/memory/hook-memory.ts'
 import { openLearner } from '../../../src/supervisor/memory/learner.ts'
 import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
+import { fact } from '../../memory/records.ts'
 import { openHookWorld, settings } from '../hooks/hook-world.ts'
 
 test('without a daemon, hooks learn from a conversation at its end and tell the next one, and a daemon learns nothing twice', async t => {
@@ -35,7 +38,7 @@ test('without a daemon, hooks learn from a conversation at its end and tell the 
   const rows = [output('h-1', 'make check', 2, 'make: *** No rule to make target'), output('h-2', 'sh check.sh', 0)]
   new HookOutbox(paths).add(rows)
   const tell = async (session: string) => {
-    const learned = (event: HookEvent) => openHookMemory(paths).recall(event, project)
+    const learned = (event: HookEvent) => openHookMemory(paths, 60_000).recall(event, project)
     const feature = promptContextFeature({ settings, learned, budgetMs: 60_000 })
     const event = world.event('prompt', { session, text: 'Check the cart please' })
     return (await answerHook(event, [feature], world.context())).context
@@ -59,4 +62,24 @@ test('without a daemon, hooks learn from a conversation at its end and tell the 
   })
   await learner.catchUp()
   assert.deepEqual(stored, ['procedure'], 'which hooks may not write: an agent without a sandbox could write it, too')
+})
+
+test('a hook waits neither for a process that writes nor for what is not derived, and says nothing rather than late', async t => {
+  const world = openHookWorld(t)
+  const { project, paths } = world
+  noteFolder(paths)
+  const event = world.event('prompt', { session: 'c-1', text: 'How are migrations run?' })
+  const recall = (withinMs: number) => openHookMemory(paths, withinMs).recall(event, project)
+  assert.equal(await recall(60_000), undefined, 'there is no memory yet')
+  using memory = openProjectMemory(paths)
+  const [of] = await memory.keysOf(project)
+  memory.write([fact('Migrations are run with the tool marzipan.', { of })])
+  memory.broker.catchUp()
+  memory.write([fact('Migrations are run on Mondays, and this is not derived yet.', { of })])
+  using lock = new DatabaseSync(join(paths.memory, 'lock.db'))
+  lock.exec('begin immediate')
+  using file = new DatabaseSync(join(paths.memory, 'memory.db'))
+  file.exec('begin immediate')
+  assert.match((await recall(60_000)) ?? '', /^- Migrations are run with the tool marzipan\. \(said by a person on .*\)$/)
+  assert.equal(await recall(0), undefined, 'its time is over before the search')
 })
