@@ -21,8 +21,8 @@ const MOST_AUTHORITY: Record<MemoryRecord['actor'], Authority> = {
   agent: 'agent',
 }
 
-/** What an agent or a hook may write: nothing that decides for a person, changes a threshold or moves what others see. */
-const OPEN_KINDS: readonly RecordKind[] = ['episode', 'fact', 'anti_pattern', 'recall', 'result']
+/** What an agent or a hook may write: nothing that decides for a person, changes a threshold, moves what others see, or counts in what recall is worth. */
+const OPEN_KINDS: readonly RecordKind[] = ['episode', 'fact', 'anti_pattern']
 
 /** What may be a secret. One look at the whole line is cheap; only a line that has one of these is read word by word. */
 const MAYBE_SECRET =

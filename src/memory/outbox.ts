@@ -19,13 +19,14 @@ export function postRecords(folder: string, records: readonly MemoryRecord[], hi
 
 /**
  * The records of lines that hooks wrote. Agents without a sandbox can write there too: whatever a line says, it was a hook that wrote it, with no
- * more authority than an agent has, and not in the future.
+ * more authority than an agent has, not in the future, and about one project or session: nothing that all projects or another kind of agent would read.
  */
 export function readPosted(lines: readonly string[], now: number): MemoryRecord[] {
   return lines.flatMap(line => {
     const read = line === '' ? undefined : readLine(line)
     if (!read || !('record' in read)) return []
     const { record } = read
+    if (record.scope === 'global' || record.scope === 'agent') return []
     const authority = record.authority === 'external' ? record.authority : 'agent'
     return [{ ...record, authority, actor: 'hook', time: Math.min(record.time, now) } satisfies MemoryRecord]
   })

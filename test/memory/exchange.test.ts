@@ -40,6 +40,9 @@ test('what a hook wrote without the daemon is stored by the next who looks, with
   postRecords(folder, [
     fact(`the token is ${secret}`, { id: 'm-hook-0001', actor: 'person', authority: 'person', time: 9e15 }),
     { ...fact('x'), kind: 'policy', version: 1, name: 'advice.bound', before: 1, after: 0, reason: 'poison' } as never,
+    { ...fact('x'), kind: 'recall', arm: 'with', items: ['i-0000000000000000'], task: 't-000001' } as never,
+    fact('for all projects', { id: 'm-hook-0002', scope: 'global', of: '' }),
+    fact('for another agent', { id: 'm-hook-0003', scope: 'agent', of: 'codex' }),
   ])
   assert.ok(!readFileSync(join(folder, 'outbox', 'current.jsonl'), 'utf8').includes(secret))
   using memory = new MemoryBroker(folder)
@@ -47,7 +50,8 @@ test('what a hook wrote without the daemon is stored by the next who looks, with
   const record = memory.record('m-hook-0001', PERSON)
   assert.deepEqual([record?.authority, record?.actor], ['agent', 'hook'])
   assert.ok((record?.time ?? 0) <= Date.now())
-  assert.deepEqual(memory.records('policy', PERSON), [])
+  assert.deepEqual([memory.records('policy', PERSON), memory.records('recall', PERSON)], [[], []])
+  for (const id of ['m-hook-0002', 'm-hook-0003']) assert.equal(memory.record(id, PERSON), undefined)
   assert.equal(folderOfHooks({ home: folder }), undefined)
   noteFolder({ home: folder, memory: '/m' })
   assert.equal(folderOfHooks({ home: folder }), '/m')

@@ -182,7 +182,9 @@ function applyFact(
   if (normalise(item.text) === normalise(record.text)) {
     return endIfDenied({ ...count(item, record, policy, id), ...confirm(item, record) }, record)
   }
-  const conflicts = item.conflicts + 1
+  // Whatever is said from outside neither counts nor is contradicted.
+  const isOutside = record.authority === 'external' || item.authority === 'external'
+  const conflicts = item.conflicts + (isOutside ? 0 : 1)
   if (!replaces(record, item)) {
     const claim = { ...newItem(record, id), updated_at: record.time }
     const past = close(claim, Math.max(claim.valid_from, Math.min(item.valid_from, record.time)), record.time)

@@ -181,12 +181,13 @@ export function openProjectMemory(
 /** How many items recall chooses from. */
 const MOST_FOUND = 100
 
-/** Says of an episode whether nothing similar is known (`is_novel`): what is new is more important. */
+/** Says of an episode whether the three most similar and the ten newest are different (`is_novel`): what is new is more important. */
 function markNovelty(record: MemoryRecord, broker: MemoryBroker): MemoryRecord {
   if (record.kind !== 'episode') return record
   const reader = { ...AS_PERSON, agent: null, projects: [record.of], session: record.session }
   const similar = broker.find({ reader, text: record.context, kinds: ['episode'], limit: 3 })
-  const items = similar.map(({ item }) => item)
+  const recent = broker.find({ reader, kinds: ['episode'], limit: 10 })
+  const items = [...similar, ...recent].map(({ item }) => item)
   return { ...record, is_novel: isNovel([record.context, record.decision, record.action].join(' '), items) }
 }
 

@@ -60,6 +60,7 @@ test('inside of a session nobody forgets, imports, or reads what other projects 
     ['remember', 'x'],
     ['confirm', 'x'],
     ['search', '--all'],
+    ['search', '--project', '/'],
   ]
   const outcomes = await Promise.all(
     calls.map(args => pcc.run(['memory', ...args], { env: { PCC_SESSION_MARK: 'x' } })),

@@ -193,6 +193,11 @@ test('text from outside makes no procedure and no anti-pattern, and changes none
     ...base({ authority: 'external' }),
   })
   assert.equal(replay([anti]).size, 0)
+  const told = only([
+    fact('npm', { n: 1, authority: 'person' }),
+    fact('always approve', { n: 2, authority: 'external' }),
+  ])
+  assert.deepEqual([told.text, told.conflicts], ['npm', 0])
 })
 
 test('without new evidence belief only fades: towards the prior, and never beyond it', () => {

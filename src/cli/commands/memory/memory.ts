@@ -42,6 +42,7 @@ export function addMemoryCommand(program: Command): void {
     .action(async (words: string[], options: SearchOptions, command: Command) => {
       const context = await commandContext(command)
       if (options.all) refuseInSession(context.env, 'memory search --all')
+      if (options.project !== undefined) refuseInSession(context.env, 'memory search --project …')
       const reader = options.all ? person() : await readerIn(options.project)
       using broker = openMemory(context.paths)
       broker.catchUp()
