@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
 import type { StartSession } from '../../domain/api.ts'
@@ -58,6 +59,8 @@ const LEARN_AFTER_MS = 2_000
 const IMPROVE_EVERY_MS = 600_000
 /** Memory that could not be opened may be busy: then it is tried again. */
 const OPEN_AGAIN_MS = 60_000
+/** How much of the upkeep a report does before it counts. */
+const MOST_SLICES = 40
 /** After this, the settings of a project are read again. */
 const FRESH_MS = 2_000
 
@@ -192,7 +195,11 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
       if (!both) return undefined
       const { memory, learner } = both
       const isCaughtUp = await learner.catchUp(Number.POSITIVE_INFINITY)
-      if (isCaughtUp) await tidy(memory, { improves: true, data: config.data })
+      // Slice by slice, because verdicts wait in the same process.
+      for (let left = isCaughtUp ? MOST_SLICES : 0; left > 0; left -= 1) {
+        if (await tidy(memory, { improves: true, data: config.data })) break
+        await setImmediate()
+      }
       return memory.measure(period, { store, learnedTo: await learner.place(), tidiedAt })
     },
     async [Symbol.asyncDispose]() {
