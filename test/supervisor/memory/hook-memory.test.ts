@@ -80,6 +80,9 @@ test('a hook waits neither for a process that writes nor for what is not derived
   lock.exec('begin immediate')
   using file = new DatabaseSync(join(paths.memory, 'memory.db'))
   file.exec('begin immediate')
-  assert.match((await recall(60_000)) ?? '', /^- Migrations are run with the tool marzipan\. \(said by a person on .*\)$/)
+  assert.match(
+    (await recall(60_000)) ?? '',
+    /^- Migrations are run with the tool marzipan\. \(said by a person on .*\)$/,
+  )
   assert.equal(await recall(0), undefined, 'its time is over before the search')
 })
