@@ -11,11 +11,22 @@ export interface NotesProject {
   reset(): void
 }
 
+export interface ProjectSize {
+  /** Source files that are committed. */
+  files?: number
+  /** Files of 14,500 bytes in `node_modules`, which git ignores. */
+  installed?: number
+}
+
 /** Makes one. */
-export function notesProject(dir: string): NotesProject {
+export function notesProject(dir: string, { files = 0, installed = 0 }: ProjectSize = {}): NotesProject {
   const path = join(dir, 'project')
   mkdirSync(path)
   writeFileSync(join(path, 'README.md'), '# sample\n')
+  if (installed > 0) writeFileSync(join(path, '.gitignore'), 'node_modules/\n')
+  fill(path, 'src/part', files, index => `export const value${index} = ${index}\n`.repeat(40))
+  const code = 'x'.repeat(14_500)
+  fill(path, 'node_modules/package', installed, () => code)
   const git = (...args: string[]) =>
     execFileSync('git', args, { cwd: path, env: bareEnv(dir), encoding: 'utf8', stdio: 'pipe' }).trim()
   git('init', '-q', '-b', 'main')
@@ -32,6 +43,15 @@ export function notesProject(dir: string): NotesProject {
       git('clean', '-fdq')
       rmSync(join(path, '.perpetualcc'), { recursive: true, force: true })
     },
+  }
+}
+
+/** Writes files into folders of a hundred each. */
+function fill(path: string, folder: string, count: number, textOf: (index: number) => string): void {
+  for (let index = 0; index < count; index += 1) {
+    const part = join(path, `${folder}-${Math.floor(index / 100)}`)
+    if (index % 100 === 0) mkdirSync(part, { recursive: true })
+    writeFileSync(join(part, `file-${index}.js`), textOf(index))
   }
 }
 

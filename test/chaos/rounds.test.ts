@@ -76,8 +76,8 @@ test('a daemon that dies at a step, whose clock jumps by an hour, and whose agen
 })
 
 test('a daemon that dies while it moves a branch lands every task of a run once, one that was sent back too, and the checkout is as its branch says', async t => {
-  // The third works in the slot of one of the others.
-  const tasks = ['run-t1', 'run-t2', 'run-t3'].map(token =>
+  // While two work, the third has a slot already: the fourth works in the slot of one of the others.
+  const tasks = ['run-t1', 'run-t2', 'run-t3', 'run-t4'].map(token =>
     comingBack({ token, steps: [{ do: 'write', token: `${token}-c1` }] }),
   )
   const plan: RoundPlan = {

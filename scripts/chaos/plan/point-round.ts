@@ -11,11 +11,17 @@ export function planPointRound(seed: number, name: CrashPointName): RoundPlan {
   // Only a daemon that takes over from a killed one reaches the steps of recovery.
   if (isOfRecovery(name)) faults.push({ ...when, atMs: 2_500, forMs: 300, kind: 'kill-daemon' })
   if (!isOfWorkspace(name)) return { seed, sessions: EVERYTHING, faults }
-  // The third works in the slot of one of the others.
-  const tasks = ['run-t1', 'run-t2', 'run-t3'].map(token =>
+  // While one works, the next has a slot already: only the third works in the slot of an earlier one.
+  const isOfSlot = name.startsWith('slot.')
+  const tasks = ['run-t1', 'run-t2', ...(isOfSlot ? ['run-t3'] : [])].map(token =>
     comingBack({ token, steps: [{ do: 'write', token: `${token}-c1`, insists: true }] }),
   )
-  return { seed, sessions: [], faults, run: { name: 'run', account: 'shared', record: false, tasks, parallel: 2 } }
+  return {
+    seed,
+    sessions: [],
+    faults,
+    run: { name: 'run', account: 'shared', record: false, tasks, parallel: isOfSlot ? 1 : 2 },
+  }
 }
 
 const work = (token: string) => ({ do: 'work' as const, token: `${token}-c1`, ms: 300, leaves: true })

@@ -18,14 +18,17 @@ test('worktrees are listed, archived and restored, and prune keeps those that ho
   {
     await using store = await openStore({ file: paths.database })
     Object.assign(world.deps, { store, clock: systemClock })
-    await world.make({ task: 't-aaaaaa' })
+    const idle = await world.make({ task: 't-aaaaaa' })
+    await store.worktrees.update(idle, { state: 'idle' })
     const place = await world.make({ task: 't-bbbbbb' })
     write(place.top, { 'precious.txt': 'p\n' })
   }
   const run = (...args: string[]) => pcc.run(['worktree', ...args])
   const listed = (await run('list')).stdout
   assert.match(listed, /^Task +Attempt +State +Project +For +Since +Where\n/)
-  assert.match(listed, /t-bbbbbb +1 +live .* main .*\n.*t-aaaaaa/s)
+  assert.match(listed, /t-bbbbbb +1 +live .* main .*\nt-aaaaaa +1 +idle /s)
+  const closed = await run('open', 't-aaaaaa')
+  assert.deepEqual([closed.code, closed.stdout], [2, ''], 'the next task may be there at any moment')
   const shown = await run('show', 'bbb')
   assert.match(shown.stdout, /removal +would be archived first: 1 file was not committed/)
   const { worktrees } = JSON.parse((await run('list', '--json')).stdout)

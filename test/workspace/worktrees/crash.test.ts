@@ -7,13 +7,14 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { silentLog } from '../../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
-import type { WorktreeRow } from '../../../src/domain/worktree.ts'
+import { PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
+import { makeWorktree, type NewWorktreeRequest } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
+import { keepSlot } from '../../../src/workspace/worktrees/slots.ts'
 import { recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { bareEnv, COMPILED, gitProject, tempDir } from '../../support/world.ts'
-import { plainGit, write } from './worktree-fixture.ts'
+import { insertRun, plainGit, write } from './worktree-fixture.ts'
 
 const CHILD = fileURLToPath(new URL('children/do-until-killed.ts', import.meta.url))
 
@@ -86,6 +87,34 @@ for (const point of ['place.before-archive', 'place.before-remove', 'place.after
   }
 }
 
+for (const point of ['place.before-archive', 'slot.after-take', 'slot.before-switch', 'slot.after-switch']) {
+  test(`killed at ${point} while a slot changes its branch, nothing is lost and the next attempt gets a place`, async t => {
+    const world = await killedWorld(t)
+    await world.openRun()
+    const first = await world.make({ slot: true })
+    work(first.top)
+    write(first.top, { 'untracked.txt': 'u\n' })
+    await world.keep(first)
+    await world.dieAt(point, 'next')
+    const owners = (await world.rows()).filter(({ state }) => PRESENT.has(state))
+    assert.deepEqual(
+      owners.map(({ task, state }) => [task, state]),
+      [point.startsWith('place') ? ['t-000001', 'leaving'] : ['t-000002', 'making']],
+      'one row has the slot',
+    )
+    await world.recover()
+    const second = await world.make({ slot: true, task: 't-000002' })
+    assert.deepEqual([second.top, world.worktrees()], [first.top, 2])
+    assert.equal(world.gitIn(second.top, 'status', '--porcelain', '--untracked-files=all'), '')
+    assert.equal(world.git('branch', '--list', 'pcc/*').trim(), '+ pcc/t-000002')
+    const archive = (await world.rows()).find(({ task }) => task === 't-000001')?.archive ?? ''
+    const kept = world.git('ls-tree', '--name-only', archive).trim().split('\n')
+    assert.deepEqual(kept, ['README.md', 'untracked.txt', 'work.txt'])
+  })
+}
+
+const PRESENT: ReadonlySet<string> = new Set(PRESENT_WORKTREES)
+
 /** A project, a store, and a process that dies at a crash point. */
 async function killedWorld(t: TestContext) {
   const project = gitProject(t)
@@ -109,13 +138,16 @@ async function killedWorld(t: TestContext) {
       withParts(async deps => {
         for (const row of await deps.store.worktrees.list({ states: ['live'] })) await removeWorktree(row, deps)
       }),
-    make: () =>
+    gitIn: (directory: string, ...args: string[]) => plainGit(directory, home, args),
+    openRun: () => withParts(({ store }) => insertRun(store, project)),
+    keep: (worktree: Worktree) => withParts(({ store }) => store.transaction(tx => keepSlot(worktree, { store }, tx))),
+    make: (wanted: Partial<NewWorktreeRequest> = {}) =>
       withParts(async deps => {
-        const worktree = await makeWorktree({ project, task: 't-000001', attempt: 1 }, deps)
+        const worktree = await makeWorktree({ project, task: 't-000001', attempt: 1, ...wanted }, deps)
         if ('kind' in worktree) throw new Error(worktree.why)
         return worktree as WorktreeRow
       }),
-    dieAt: async (point: string, what: 'make' | 'remove') => {
+    dieAt: async (point: string, what: 'make' | 'remove' | 'next') => {
       const env = { ...bareEnv(home), ...COMPILED, PCC_CRASH_AT: point }
       const child = spawn(process.execPath, [CHILD, what, file, root, project], { env, stdio: 'inherit' })
       const [, signal] = await once(child, 'exit')

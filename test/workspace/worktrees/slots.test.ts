@@ -21,10 +21,11 @@ import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import type { Worktree } from '../../../src/domain/worktree.ts'
+import { discardReserved, makeWorktree, reserveWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { keepSlot, removeIdleSlots } from '../../../src/workspace/worktrees/slots.ts'
 import { openWorktrees, recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { gitProject } from '../../support/world.ts'
-import { openWorktreeFixture, type WorktreeFixture, write } from './worktree-fixture.ts'
+import { insertRun, openWorktreeFixture, type WorktreeFixture, write } from './worktree-fixture.ts'
 
 // A slot: a directory that stays from task to task of a run while its branch changes.
 
@@ -55,9 +56,7 @@ async function openSlotWorld(t: TestContext, files: Record<string, string> = FIL
   fixture.git('add', '-A')
   fixture.git('commit', '-qm', 'more')
   const { store } = fixture.deps
-  const nothing = { outcome: null, reason: null, gave_up: null, stopping: false, iterations: 0, ended_at: null }
-  const run = { id: 'r-000001', project, target: { kind: 'project' }, options: {}, state: 'running', created_at: 1 }
-  await store.transaction(tx => store.runs.insert({ ...run, ...nothing } as never, tx))
+  const run = await insertRun(store, project)
   let count = 0
   const make = (slot: boolean) => {
     count += 1
@@ -68,7 +67,7 @@ async function openSlotWorld(t: TestContext, files: Record<string, string> = FIL
     next: () => make(true),
     fresh: () => make(false),
     keep: worktree => store.transaction(tx => keepSlot(worktree, { store }, tx)),
-    end: () => store.runs.update(run.id, { state: 'ended' }),
+    end: () => store.runs.update(run, { state: 'ended' }),
   }
 }
 
@@ -337,4 +336,61 @@ test('a dead daemon leaves slots that the next one uses, or removes where no run
   await world.end()
   await recoverWorktrees(world.deps)
   assert.deepEqual(await states(), ['archived', 'archived'], 'with what was left in them')
+})
+
+/** What a sandbox that was made around the slot knows it by. */
+function mountsOf(world: SlotWorld, top: string): number[] {
+  const admin = world.gitIn(top, 'rev-parse', '--git-dir').trim()
+  const paths = [top, join(top, '.git'), ...['', 'commondir', 'gitdir'].map(name => join(admin, name))]
+  return paths.map(path => statSync(path).ino)
+}
+
+/** A slot that is made ready for the next task while another one works, whose work is then merged. */
+async function reserveNext(world: SlotWorld) {
+  const [first, second] = [await world.next(), await world.next()]
+  work(world, first)
+  await world.keep(first)
+  const wanted = { project: world.project, task: 't-abcdef', attempt: 1, slot: true }
+  const reserved = await reserveWorktree(wanted, world.deps)
+  assert.ok(reserved)
+  assert.equal(reserved.top, first.top)
+  assert.ok(existsSync(join(first.top, 'src/a.txt')), 'with its files')
+  const mounts = mountsOf(world, first.top)
+  world.gitIn(second.top, 'rebase', '-q', 'main')
+  work(world, second)
+  return { wanted, reserved, mounts }
+}
+
+test('a slot that is made ready ahead gets what was merged meanwhile, and stays the same for a sandbox around it', async t => {
+  const world = await openSlotWorld(t)
+  const { wanted, reserved, mounts } = await reserveNext(world)
+  const made = await makeWorktree(wanted, world.deps, reserved)
+  assert.ok('top' in made && made.top === reserved.top)
+  assert.deepEqual([made.base, mountsOf(world, made.top)], [world.git('rev-parse', 'main').trim(), mounts])
+  assert.deepEqual(describe(world, made), describe(world, await world.fresh()))
+})
+
+test('a slot that was made ready is made anew if somebody wrote into it, and what they wrote is kept', async t => {
+  const world = await openSlotWorld(t)
+  const { wanted, reserved } = await reserveNext(world)
+  write(reserved.top, { 'src/mine.txt': 'mine\n' })
+  const made = await makeWorktree(wanted, world.deps, reserved)
+  assert.ok('top' in made)
+  assert.deepEqual(describe(world, made), describe(world, await world.fresh()))
+  const aside = readdirSync(join(made.top, '..')).filter(name => name.includes('.aside-'))
+  assert.deepEqual(
+    aside.map(name => existsSync(join(made.top, '..', name, 'src/mine.txt'))),
+    [true],
+  )
+})
+
+test('a slot that was made ready for a task that does not come is removed with its branch', async t => {
+  const world = await openSlotWorld(t)
+  const { reserved } = await reserveNext(world)
+  await discardReserved(reserved, world.deps)
+  assert.deepEqual([existsSync(reserved.top), world.git('branch', '--list', 'pcc/t-abcdef')], [false, ''])
+  assert.deepEqual(
+    readdirSync(join(reserved.top, '..')).filter(name => name.includes('aside')),
+    [],
+  )
 })

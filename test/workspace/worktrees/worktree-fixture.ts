@@ -6,6 +6,8 @@ import { silentLog } from '../../../src/base/log.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/store.ts'
+import type { RunRow } from '../../../src/store/tables.ts'
 import { makeWorktree, type NewWorktreeRequest } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { type RemoveOptions, removeWorktree } from '../../../src/workspace/worktrees/remove-worktree.ts'
 import type { WorktreeDeps, WorktreeSettings } from '../../../src/workspace/worktrees/worktree.ts'
@@ -76,4 +78,12 @@ export function write(directory: string, files: Record<string, string>): void {
     mkdirSync(dirname(join(directory, path)), { recursive: true })
     writeFileSync(join(directory, path), text)
   }
+}
+
+/** An open run of a project: its slots are kept for its next task. */
+export async function insertRun(store: Store, project: string): Promise<string> {
+  const nothing = { outcome: null, reason: null, gave_up: null, stopping: false, iterations: 0, ended_at: null }
+  const run = { id: 'r-000001', project, target: { kind: 'project' }, options: {}, state: 'running', created_at: 1 }
+  await store.transaction(tx => store.runs.insert({ ...run, ...nothing } as RunRow, tx))
+  return run.id
 }
