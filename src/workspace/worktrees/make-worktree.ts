@@ -194,7 +194,7 @@ async function fillReserved(
   const isElsewhere = dirname(reserved.top) !== dirname(newRow(wanted, repository, deps).top)
   const state = (await deps.store.worktrees.get(reserved))?.state
   if (!isSame || isElsewhere || state !== 'making') return undefined
-  if (isReadySlot(reserved, repository)) {
+  if (await isReadySlot(reserved, repository)) {
     if (!(await isSlotUntouched(row.top, await listWarmFiles(row.top)))) return undefined
     await deps.store.worktrees.put(row)
     return changeBranch(row, repository, deps)
@@ -208,8 +208,9 @@ async function fillReserved(
 }
 
 /** Whether a reserved slot has its branch and its files already: only what was merged meanwhile is missing. */
-function isReadySlot({ top, base }: WorktreeRow, { branch }: Repository): boolean {
-  return branch !== undefined && branch.tip === base && branch.checkedOutIn === top
+async function isReadySlot({ top, base }: WorktreeRow, { branch }: Repository): Promise<boolean> {
+  if (branch?.tip !== base || branch.checkedOutIn === '') return false
+  return (await realpathOfNew(branch.checkedOutIn)) === (await realpathOfNew(top))
 }
 
 /** Whether nobody has written into a reserved worktree: neither files nor an index, in which files can pass for unchanged. */

@@ -5,11 +5,8 @@ import {
   chmodSync,
   existsSync,
   linkSync,
-  lstatSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -18,93 +15,12 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Worktree } from '../../../src/domain/worktree.ts'
-import { discardReserved, makeWorktree, reserveWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
-import { keepSlot, removeIdleSlots } from '../../../src/workspace/worktrees/slots.ts'
-import { openWorktrees, recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
-import { gitProject } from '../../support/world.ts'
-import { insertRun, openWorktreeFixture, type WorktreeFixture, write } from './worktree-fixture.ts'
+import { describeWorktree, openSlotWorld, work } from './slot-fixture.ts'
+import { write } from './worktree-fixture.ts'
 
 // A slot: a directory that stays from task to task of a run while its branch changes.
-
-const FILES = {
-  '.gitignore': '*.log\nbuild/\n.env\nnode_modules/\n',
-  'src/a.txt': 'a\n',
-  'src/deep/b.txt': 'b\n',
-  'src/deep/c.txt': 'c\n',
-  'bin/run': '#!/bin/sh\n',
-  'docs/page.md': 'page\n',
-}
-
-interface SlotWorld extends WorktreeFixture {
-  /** Gives the next task a worktree in a slot. */
-  next(): Promise<Worktree>
-  /** A new worktree as it was made before there were slots. */
-  fresh(): Promise<Worktree>
-  /** What happens to the slot of a task that is done. */
-  keep(worktree: Worktree): Promise<boolean>
-  end(): Promise<void>
-}
-
-async function openSlotWorld(t: TestContext, files: Record<string, string> = FILES): Promise<SlotWorld> {
-  const project = gitProject(t, files)
-  const fixture = await openWorktreeFixture(t, { project })
-  symlinkSync('src/a.txt', join(project, 'link'))
-  chmodSync(join(project, 'bin/run'), 0o755)
-  fixture.git('add', '-A')
-  fixture.git('commit', '-qm', 'more')
-  const { store } = fixture.deps
-  const run = await insertRun(store, project)
-  let count = 0
-  const make = (slot: boolean) => {
-    count += 1
-    return fixture.make({ task: `t-${String(count).padStart(6, '0')}`, slot })
-  }
-  return {
-    ...fixture,
-    next: () => make(true),
-    fresh: () => make(false),
-    keep: worktree => store.transaction(tx => keepSlot(worktree, { store }, tx)),
-    end: () => store.runs.update(run, { state: 'ended' }),
-  }
-}
-
-/** Commits a file in a worktree and merges it, as a task that goes well does. */
-function work({ gitIn, git }: SlotWorld, { top, branch, task }: Worktree): void {
-  write(top, { [`done/${task}.txt`]: `${task}\n`, 'src/a.txt': `a after ${task}\n` })
-  gitIn(top, 'add', '-A')
-  gitIn(top, 'commit', '-qm', `work of ${task}`)
-  git('merge', '-q', '--ff-only', branch)
-}
-
-/** Everything in a worktree, and what git says about it. The names of task and branch are left out. */
-function describe(world: SlotWorld, { top, task, branch }: Worktree): object {
-  const files = readdirSync(top, { recursive: true, withFileTypes: true }).map(entry => {
-    const path = join(entry.parentPath, entry.name)
-    const stats = lstatSync(path)
-    const name = path.slice(top.length + 1)
-    if (name === '.git') return [name]
-    const content = stats.isSymbolicLink() ? readlinkSync(path) : stats.isFile() ? readFileSync(path, 'utf8') : ''
-    return [name, stats.mode.toString(8), content.replaceAll(task, 'TASK')]
-  })
-  const ask = (...args: string[]) => world.gitIn(top, ...args).replaceAll(branch, 'BRANCH')
-  const admin = ask('rev-parse', '--git-dir').trim()
-  return {
-    files: files.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)),
-    head: ask('symbolic-ref', 'HEAD'),
-    commit: ask('rev-parse', 'HEAD'),
-    tree: ask('write-tree'),
-    status: ask('status', '--porcelain', '--ignored', '--untracked-files=all'),
-    index: ask('ls-files', '-v', '-s'),
-    reflog: [...new Set(ask('reflog', '--format=%H', 'HEAD').split('\n'))],
-    admin: readdirSync(admin)
-      .filter(name => name !== 'ORIG_HEAD')
-      .toSorted(),
-    refs: existsSync(join(admin, 'refs')) && readdirSync(join(admin, 'refs'), { recursive: true }),
-  }
-}
 
 type Leave = (at: { top: string; admin: string; git(...args: string[]): string }) => void
 
@@ -206,7 +122,7 @@ test('a slot is exactly like a new worktree, whatever the last task left in it, 
       const last = current
       current = await world.next()
       const fresh = await world.fresh()
-      assert.deepEqual(describe(world, current), describe(world, fresh))
+      assert.deepEqual(describeWorktree(world, current), describeWorktree(world, fresh))
       const kept = (await world.deps.store.worktrees.get(last))?.reason
       assert.deepEqual([current.top, statSync(current.top).ino], [top, ino], `${kept}`)
       assert.equal(world.git('branch', '--list', last.branch), '')
@@ -262,135 +178,7 @@ for (const [name, leave] of Object.entries(DOUBTS)) {
     assert.ok(await world.keep(first))
     const second = await world.next()
     const fresh = await world.fresh()
-    assert.deepEqual(describe(world, second), describe(world, fresh))
+    assert.deepEqual(describeWorktree(world, second), describeWorktree(world, fresh))
     assert.equal(second.top, top)
   })
 }
-
-test('what a task left in its slot is archived before the slot is used again, and comes back elsewhere', async t => {
-  const world = await openSlotWorld(t)
-  const first = await world.next()
-  work(world, first)
-  write(first.top, { 'src/new.txt': 'left\n' })
-  await world.keep(first)
-  const second = await world.next()
-  const row = await world.deps.store.worktrees.get(first)
-  assert.deepEqual([row?.state, row?.archive], ['archived', `refs/pcc/archive/${first.task}/1`])
-  assert.equal(world.git('show', `${row?.archive}:src/new.txt`), 'left\n')
-  const restored = await openWorktrees(world.deps).restore(first.task)
-  assert.equal(readFileSync(join(restored.top, 'src/new.txt'), 'utf8'), 'left\n')
-  assert.deepEqual([second.top, basename(restored.top)], [first.top, first.task])
-  assert.equal(world.gitIn(second.top, 'status', '--porcelain'), '')
-})
-
-test('a slot that holds another repository is not used again while that is so', async t => {
-  const world = await openSlotWorld(t)
-  const first = await world.next()
-  work(world, first)
-  world.gitIn(first.top, 'init', '-q', 'inner')
-  await world.keep(first)
-  const second = await world.next()
-  assert.equal(basename(second.top), 'slot-2')
-  const row = await world.deps.store.worktrees.get(first)
-  assert.deepEqual([row?.state, existsSync(join(first.top, 'inner/.git'))], ['idle', true])
-  assert.match(row?.reason ?? '', /repositories of their own/)
-  rmSync(join(first.top, 'inner'), { recursive: true })
-  assert.equal((await world.next()).top, first.top)
-})
-
-test('of two tasks that begin at once, each gets a slot of its own', async t => {
-  const world = await openSlotWorld(t)
-  const first = await world.next()
-  work(world, first)
-  await world.keep(first)
-  const tops = (await Promise.all([world.next(), world.next(), world.next()])).map(({ top }) => basename(top))
-  assert.deepEqual(tops.toSorted(), ['slot-1', 'slot-2', 'slot-3'])
-})
-
-test('slots go with the last run of their project, and the slot of a task that is not over stays', async t => {
-  const world = await openSlotWorld(t)
-  const [first, second] = [await world.next(), await world.next()]
-  work(world, first)
-  await world.keep(first)
-  assert.equal(await removeIdleSlots(world.deps), 0, 'a run is open')
-  await world.end()
-  assert.equal(await removeIdleSlots(world.deps), 1)
-  assert.equal(await world.keep(second), false)
-  const left = world.git('worktree', 'list', '--porcelain').match(/^worktree .*/gm)
-  assert.deepEqual(left?.map(line => basename(line)).slice(1), ['slot-2'])
-  assert.equal(world.git('branch', '--list', 'pcc/*').trim(), `+ ${second.branch}`)
-})
-
-test('a dead daemon leaves slots that the next one uses, or removes where no run is open', async t => {
-  const world = await openSlotWorld(t)
-  const { store } = world.deps
-  const [first, second] = [await world.next(), await world.next()]
-  for (const each of [first, second]) {
-    write(each.top, { [`${each.task}.txt`]: 'x\n' })
-    await world.keep(each)
-  }
-  await store.worktrees.update(first, { state: 'leaving' })
-  await recoverWorktrees(world.deps)
-  const states = async () => (await store.worktrees.list()).map(({ state }) => state)
-  assert.deepEqual(await states(), ['idle', 'idle'])
-  await world.end()
-  await recoverWorktrees(world.deps)
-  assert.deepEqual(await states(), ['archived', 'archived'], 'with what was left in them')
-})
-
-/** What a sandbox that was made around the slot knows it by. */
-function mountsOf(world: SlotWorld, top: string): number[] {
-  const admin = world.gitIn(top, 'rev-parse', '--git-dir').trim()
-  const paths = [top, join(top, '.git'), ...['', 'commondir', 'gitdir'].map(name => join(admin, name))]
-  return paths.map(path => statSync(path).ino)
-}
-
-/** A slot that is made ready for the next task while another one works, whose work is then merged. */
-async function reserveNext(world: SlotWorld) {
-  const [first, second] = [await world.next(), await world.next()]
-  work(world, first)
-  await world.keep(first)
-  const wanted = { project: world.project, task: 't-abcdef', attempt: 1, slot: true }
-  const reserved = await reserveWorktree(wanted, world.deps)
-  assert.ok(reserved)
-  assert.equal(reserved.top, first.top)
-  assert.ok(existsSync(join(first.top, 'src/a.txt')), 'with its files')
-  const mounts = mountsOf(world, first.top)
-  world.gitIn(second.top, 'rebase', '-q', 'main')
-  work(world, second)
-  return { wanted, reserved, mounts }
-}
-
-test('a slot that is made ready ahead gets what was merged meanwhile, and stays the same for a sandbox around it', async t => {
-  const world = await openSlotWorld(t)
-  const { wanted, reserved, mounts } = await reserveNext(world)
-  const made = await makeWorktree(wanted, world.deps, reserved)
-  assert.ok('top' in made && made.top === reserved.top)
-  assert.deepEqual([made.base, mountsOf(world, made.top)], [world.git('rev-parse', 'main').trim(), mounts])
-  assert.deepEqual(describe(world, made), describe(world, await world.fresh()))
-})
-
-test('a slot that was made ready is made anew if somebody wrote into it, and what they wrote is kept', async t => {
-  const world = await openSlotWorld(t)
-  const { wanted, reserved } = await reserveNext(world)
-  write(reserved.top, { 'src/mine.txt': 'mine\n' })
-  const made = await makeWorktree(wanted, world.deps, reserved)
-  assert.ok('top' in made)
-  assert.deepEqual(describe(world, made), describe(world, await world.fresh()))
-  const aside = readdirSync(join(made.top, '..')).filter(name => name.includes('.aside-'))
-  assert.deepEqual(
-    aside.map(name => existsSync(join(made.top, '..', name, 'src/mine.txt'))),
-    [true],
-  )
-})
-
-test('a slot that was made ready for a task that does not come is removed with its branch', async t => {
-  const world = await openSlotWorld(t)
-  const { reserved } = await reserveNext(world)
-  await discardReserved(reserved, world.deps)
-  assert.deepEqual([existsSync(reserved.top), world.git('branch', '--list', 'pcc/t-abcdef')], [false, ''])
-  assert.deepEqual(
-    readdirSync(join(reserved.top, '..')).filter(name => name.includes('aside')),
-    [],
-  )
-})
