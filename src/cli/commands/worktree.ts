@@ -187,7 +187,7 @@ function worktreePage({ worktrees, forecast }: TaskWorktrees, { paint }: Termina
   return [
     paint('bold', `${newest.task}  ${firstLine(newest.title ?? '')}`.trimEnd()),
     ...fact('state', `${stateText(newest)}, attempt ${newest.attempt}, made ${ago(now - newest.created_at)}`),
-    ...fact('where', newest.directory),
+    ...fact('where', newest.exists ? newest.directory : null),
     ...fact('branch', `${newest.branch}, for ${newest.target}, from ${newest.base.slice(0, 10)}`),
     ...fact('project', newest.project),
     ...fact('archive', newest.archive),

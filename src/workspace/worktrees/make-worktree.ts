@@ -19,7 +19,7 @@ import {
 import { restoreWorktree } from './restore-worktree.ts'
 import { setUpWorktree } from './set-up-worktree.ts'
 import { findFreeSlot, putInFreeSlot, takeSlot } from './slots.ts'
-import { isSlotUntouched, saveIndex, switchSlot } from './switch-slot.ts'
+import { hasSavedIndex, isSlotUntouched, saveIndex, switchSlot } from './switch-slot.ts'
 import { checkWarmFiles, listWarmFiles, NO_WARM_FILES, type WarmFiles } from './warm-files.ts'
 import {
   explainGitError,
@@ -125,19 +125,19 @@ async function changeBranch(
   // Of a reserved slot they are checked when it is filled: until then it may still be written to.
   const warm = isReserved ? NO_WARM_FILES : await checkWarmFiles(row, deps.settings)
   const stays = isReserved ? await listWarmFiles(row.top) : warm.kept.map(({ folder }) => folder)
-  const end = await switchSlot(row, stays)
+  const end = await switchSlot(row, stays, { isReserved })
   if (end.kind === 'switched') return { row, warm }
   deps.log.info({ task: row.task, top: row.top, why: end.why }, 'a slot is made anew')
   // What cannot be removed is put aside.
   await undoAddWorktree(row, repository.branch !== undefined).catch(() => undefined)
   await clearDirectory(row, deps)
-  await addWorktree(row, repository, deps)
+  await addWorktree(row, repository, { ...deps, empty: isReserved })
   return { row, warm: NO_WARM_FILES }
 }
 
 /**
- * Reserves the worktree of an attempt that probably comes next: its folder is there and belongs to the repository, but is empty, so that
- * a sandbox can be made around it. Undefined where anything is in the way: only the attempt itself may clear that away. Its row says
+ * Reserves the worktree of an attempt that probably comes next: its folder is there and belongs to the repository, but is empty, or a slot
+ * without a branch, so that a sandbox can be made around it. Undefined where anything is in the way: only the attempt itself may clear that away. Its row says
  * `making`, so the next daemon removes it if this one dies.
  */
 export async function reserveWorktree(
@@ -149,14 +149,9 @@ export async function reserveWorktree(
   if (rows.some(({ state, attempt }) => state !== 'removed' || attempt > wanted.attempt)) return undefined
   const lookup = await lookAt(wanted)
   if (lookup.kind !== 'there' || lookup.repository.branch) return undefined
-  const slot = wanted.slot && (await takeOver(wanted, lookup.repository, { ...deps, isReserved: true }))
-  if (slot) return slot.row
-  const top = wanted.slot ? await findFreeSlot(wanted.project, deps) : undefined
-  const row = newRow(wanted, lookup.repository, deps, top)
-  if (await lstat(row.top).catch(() => undefined)) return undefined
-  await checkWorktreeLocation(row, lookup.repository, deps)
-  if (!(await putInFreeSlot(row, deps))) return undefined
-  await addWorktree(row, lookup.repository, { ...deps, empty: true })
+  const slot = wanted.slot ? await takeOver(wanted, lookup.repository, { ...deps, isReserved: true }) : undefined
+  const row = slot?.row ?? (await reserveEmpty(wanted, lookup.repository, deps))
+  if (!row) return undefined
   try {
     await mkdir(row.directory, { recursive: true })
     return row
@@ -166,6 +161,20 @@ export async function reserveWorktree(
   }
 }
 
+async function reserveEmpty(
+  wanted: NewWorktreeRequest,
+  repository: Repository,
+  deps: WorktreeDeps,
+): Promise<WorktreeRow | undefined> {
+  const top = wanted.slot ? await findFreeSlot(wanted.project, deps) : undefined
+  const row = newRow(wanted, repository, deps, top)
+  if (await lstat(row.top).catch(() => undefined)) return undefined
+  await checkWorktreeLocation(row, repository, deps)
+  if (!(await putInFreeSlot(row, deps))) return undefined
+  await addWorktree(row, repository, { ...deps, empty: true })
+  return row
+}
+
 /** Removes a reserved worktree that is not used. What somebody has written into it is put aside: it is nobody else's to delete. */
 export async function discardReserved(
   reserved: WorktreeRow,
@@ -173,8 +182,8 @@ export async function discardReserved(
 ): Promise<void> {
   const state = (await deps.store.worktrees.get(reserved))?.state
   const isTouched = async () =>
-    existsSync(join((await findAdminFolder(reserved)) ?? '', 'index')) && isSlot(reserved)
-      ? !(await isSlotUntouched(reserved.top, await listWarmFiles(reserved.top)))
+    (await isReadySlot(reserved))
+      ? !(await isSlotUntouched(reserved, await listWarmFiles(reserved.top)))
       : hasFiles(reserved)
   if (state === 'making' && (await isTouched())) await putAside(reserved, deps)
   await removeWorktree(worktreeOfRow(reserved), deps)
@@ -187,19 +196,19 @@ async function fillReserved(
   deps: WorktreeDeps,
 ): Promise<FilledWorktree | undefined> {
   const lookup = deps.settings.mode === 'off' ? undefined : await lookAt(wanted)
-  if (lookup?.kind !== 'there') return undefined
+  if (lookup?.kind !== 'there' || lookup.repository.branch) return undefined
   const { repository } = lookup
   const row = newRow(wanted, repository, deps, wanted.slot ? reserved.top : undefined)
   const isSame = row.directory === reserved.directory && row.repository === reserved.repository
   const isElsewhere = dirname(reserved.top) !== dirname(newRow(wanted, repository, deps).top)
   const state = (await deps.store.worktrees.get(reserved))?.state
   if (!isSame || isElsewhere || state !== 'making') return undefined
-  if (await isReadySlot(reserved, repository)) {
-    if (!(await isSlotUntouched(row.top, await listWarmFiles(row.top)))) return undefined
+  if (await isReadySlot(row)) {
+    if (!(await isSlotUntouched(row, await listWarmFiles(row.top)))) return undefined
     await deps.store.worktrees.put(row)
     return changeBranch(row, repository, deps)
   }
-  if (repository.branch || !(await isStillEmpty(row))) return undefined
+  if (!(await isStillEmpty(row))) return undefined
   await deps.store.worktrees.put(row)
   if (await fillWorktree(row)) return { row, warm: NO_WARM_FILES }
   // What is there now is git's.
@@ -207,10 +216,10 @@ async function fillReserved(
   return undefined
 }
 
-/** Whether a reserved slot has its branch and its files already: only what was merged meanwhile is missing. */
-async function isReadySlot({ top, base }: WorktreeRow, { branch }: Repository): Promise<boolean> {
-  if (branch?.tip !== base || branch.checkedOutIn === '') return false
-  return (await realpathOfNew(branch.checkedOutIn)) === (await realpathOfNew(top))
+/** Whether a reserved slot has its files already: only its branch and what was merged meanwhile are missing. */
+async function isReadySlot(row: WorktreeRow): Promise<boolean> {
+  const own = isSlot(row) ? await findAdminFolder(row) : undefined
+  return own !== undefined && existsSync(join(own, 'index')) && (await hasSavedIndex(row.top))
 }
 
 /** Whether nobody has written into a reserved worktree: neither files nor an index, in which files can pass for unchanged. */

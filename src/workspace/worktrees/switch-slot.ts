@@ -1,5 +1,5 @@
 import { lstat, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { readRegularFile } from '../../base/files.ts'
 import { openRealFolder, removeInside } from '../../base/real-folder.ts'
@@ -18,16 +18,20 @@ const PATIENCE_MS = 10 * 60_000
  * Gives a slot, in which nothing is left to keep, the branch and the files that a new worktree would have. Nothing that the last task's
  * agent may have written is believed: git's folder for the worktree is emptied of all but its pointers, the index is the one that was
  * saved before the agent began, and every file whose change time differs from that index is written anew. Everything that is not
- * tracked goes, except the paths in `warm`.
+ * tracked goes, except the paths in `warm`. A reserved slot gets the files only.
  */
-export async function switchSlot(row: WorktreeRow, warm: readonly string[]): Promise<SlotSwitch> {
+export async function switchSlot(
+  row: WorktreeRow,
+  warm: readonly string[],
+  { isReserved = false }: { isReserved?: boolean } = {},
+): Promise<SlotSwitch> {
   const own = await findAdminFolder(row)
   if (own === undefined) return doubt('its file .git does not belong to the repository any more')
   const why = await emptyAdminFolder(own)
   if (why !== undefined) return doubt(why)
   if (!(await installIndex(own, row.top))) return doubt('the index from before its last task is missing')
   crashPoint('slot.before-switch')
-  const switched = await checkOut(row)
+  const switched = await checkOut(row, isReserved)
   if (!switched.ok) return doubt(gitErrorLine(switched.stderr))
   crashPoint('slot.after-switch')
   await saveIndex(row)
@@ -36,9 +40,20 @@ export async function switchSlot(row: WorktreeRow, warm: readonly string[]): Pro
 }
 
 /** Whether nobody has written into a slot since its last change of branch, apart from the paths in `warm`. */
-export async function isSlotUntouched(top: string, warm: readonly string[]): Promise<boolean> {
-  const listed = await listOthers(top, { GIT_INDEX_FILE: savedIndexOf(top) })
-  return listed?.every(({ path, isTracked }) => !isTracked && isWarm(path, warm)) ?? false
+export async function isSlotUntouched(row: WorktreeRow, warm: readonly string[]): Promise<boolean> {
+  const listed = await listOthers(row.top, { GIT_INDEX_FILE: savedIndexOf(row.top) })
+  if (!listed || listed.some(({ isTracked }) => isTracked)) return false
+  const others = listed.map(({ path }) => path).filter(path => !isWarm(path, warm))
+  const areOurs = await Promise.all(others.map(path => isEmptyProjectFolder(row, path)))
+  return areOurs.every(Boolean)
+}
+
+/** Whether a path is the folder of a project of which nothing is committed: it was made for the sandbox. */
+async function isEmptyProjectFolder({ top, directory }: WorktreeRow, path: string): Promise<boolean> {
+  const inside = relative(top, directory)
+  if (inside !== path && !inside.startsWith(`${path}/`)) return false
+  const entries = await readdir(join(top, path), { recursive: true, withFileTypes: true })
+  return entries.every(entry => entry.isDirectory())
 }
 
 /** The paths in a worktree that git does not track, folders as a whole. Undefined if git fails. */
@@ -50,9 +65,10 @@ function doubt(why: string): SlotSwitch {
   return { kind: 'doubt', why }
 }
 
-function checkOut({ top, branch, base }: WorktreeRow) {
+/** A reserved slot has no branch yet, so that none is left over if nobody needs it. */
+function checkOut({ top, branch, base }: WorktreeRow, isReserved: boolean) {
   // `-B`: the branch may exist, as that of an earlier attempt whose commits were archived.
-  const args = ['checkout', '-q', '-f', '--no-track', '-B', branch, base]
+  const args = ['checkout', '-q', '-f', ...(isReserved ? ['--detach'] : ['--no-track', '-B', branch]), base]
   return retryWhileBusy(() => git(top, args, { timeoutMs: PATIENCE_MS }))
 }
 
@@ -102,6 +118,11 @@ export async function saveIndex(row: Pick<WorktreeRow, 'top' | 'repository'>): P
   } catch {
     await rm(file, { force: true }) // without one, the slot is made anew
   }
+}
+
+/** Whether an index was saved, without which nobody knows whether somebody has written into the slot. */
+export async function hasSavedIndex(top: string): Promise<boolean> {
+  return (await lstat(savedIndexOf(top)).catch(() => undefined))?.isFile() ?? false
 }
 
 /** Called when the slot is gone. */

@@ -6,7 +6,7 @@ import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { gitProject } from '../../support/world.ts'
-import { openWorktreeFixture, write } from '../../workspace/worktrees/worktree-fixture.ts'
+import { insertRun, openWorktreeFixture, write } from '../../workspace/worktrees/worktree-fixture.ts'
 import { pccFor } from '../pcc.ts'
 
 test('worktrees are listed, archived and restored, and prune keeps those that hold work', async t => {
@@ -19,6 +19,8 @@ test('worktrees are listed, archived and restored, and prune keeps those that ho
     await using store = await openStore({ file: paths.database })
     Object.assign(world.deps, { store, clock: systemClock })
     const idle = await world.make({ task: 't-aaaaaa' })
+    // Slots stay while a run is open; a paused one begins nothing.
+    await store.runs.update(await insertRun(store, project), { state: 'paused' })
     await store.worktrees.update(idle, { state: 'idle' })
     const place = await world.make({ task: 't-bbbbbb' })
     write(place.top, { 'precious.txt': 'p\n' })
