@@ -42,6 +42,8 @@ export interface DaemonContext {
   authenticator: Authenticator
   metrics: Metrics
   log: Log
+  /** The requests of other programs, in a file of their own. */
+  access: Log
   store: Store
   accepted: Pick<AcceptedFiles, 'accept'>
   terminals: AttachedTerminals

@@ -75,16 +75,17 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   await accepted.beginAll()
   const version = programVersion()
   const token = loadToken(paths.tokenFile)
-  const log = openLog({
-    file: join(paths.logs, 'daemon.log'),
+  const rotation = {
     level: config.logs.level,
     maxBytes: config.logs.max_bytes,
     keep: config.logs.keep,
     maxAgeMs: config.logs.keep_days * DAY_MS,
-    copyTo: foreground ? line => process.stderr.write(line) : undefined,
-  })
+  }
+  const copyTo = foreground ? (line: string) => process.stderr.write(line) : undefined
+  const log = openLog({ ...rotation, file: join(paths.logs, 'daemon.log'), copyTo })
+  const access = openLog({ ...rotation, level: 'info', file: join(paths.logs, 'access.log') })
   late.log = log
-  log.hide([token])
+  for (const each of [log, access]) each.hide([token])
   for (const warning of [...warnings, ...accepted.contents.notes()]) log.warn({}, warning)
   const secrets = openSecrets({
     paths,
@@ -170,6 +171,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     authenticator: openAuthenticator({ keys, verifyJwt }),
     metrics,
     log,
+    access,
     store,
     accepted,
     terminals,
@@ -249,6 +251,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   await Promise.all([replaying, delivering, notifying, running, completing, planning])
   rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
+  access.close()
   log.close()
   return signals.failed
 }

@@ -29,6 +29,8 @@ export interface AdmissionDeps {
 
 /** Who sends a request. */
 export interface AdmittedCallers {
+  /** Undefined if the request was refused before that was known. */
+  findCaller(request: FastifyRequest): Caller | undefined
   callerOf(request: FastifyRequest): Caller
   /** Throws if a HIGH request would be approved by a process on this machine that cannot be identified. */
   refuseUnknownApproval: (
@@ -67,6 +69,7 @@ export function installAdmission(app: FastifyInstance, deps: AdmissionDeps): Adm
     if (isLocal) await identify(request)
   })
   return {
+    findCaller: request => callers.get(request),
     callerOf(request) {
       const caller = callers.get(request)
       if (!caller) throw new AppError('unauthorized', {})

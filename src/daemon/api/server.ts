@@ -10,6 +10,7 @@ import { parseRequest } from '../routes/errors.ts'
 import { parseKindPatterns } from '../routes/sessions.ts'
 import { realOrGiven } from '../routes/tasks.ts'
 import { openSpeakerCheck } from '../speakers.ts'
+import { installAccessLog } from './access-log.ts'
 import { type AdmittedCallers, type ApiDoor, installAdmission } from './admission.ts'
 import { installAudit } from './audit.ts'
 import { requireScope } from './authenticate.ts'
@@ -64,6 +65,7 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
   const speakers = openSpeakerCheck(daemon, { refusesItself: true })
   const isFromSocket = (raw: IncomingMessage) => owners.has(raw)
   const admission = installAdmission(app, { daemon, door: () => door, speakers, isFromSocket })
+  installAccessLog(app, { access: daemon.access, callerOf: admission.findCaller })
   installAudit(app, {
     store,
     log,

@@ -114,7 +114,17 @@ export async function openLives(
         },
         accepted: { accept: async () => {} },
         secrets,
-        ...{ paths, version: '0', agentEnv: {}, bootId, startedAt: 0, token: TOKEN, log: silentLog, store: mortal },
+        ...{
+          paths,
+          version: '0',
+          agentEnv: {},
+          bootId,
+          startedAt: 0,
+          token: TOKEN,
+          log: silentLog,
+          access: silentLog,
+          store: mortal,
+        },
         ...{
           terminals,
           supervisor,

@@ -134,7 +134,16 @@ export async function scriptedWorld(
     },
     accepted: { accept: async () => {} },
     secrets,
-    ...{ paths, version: '0', agentEnv: {}, bootId: 'boot-1', startedAt: 0, token: TOKEN, log: silentLog },
+    ...{
+      paths,
+      version: '0',
+      agentEnv: {},
+      bootId: 'boot-1',
+      startedAt: 0,
+      token: TOKEN,
+      log: silentLog,
+      access: silentLog,
+    },
     ...{
       store,
       terminals,
