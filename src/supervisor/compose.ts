@@ -37,7 +37,10 @@ import { openWorktreeProvider } from './session/worktree-provider.ts'
 
 /** What a supervisor is made of. */
 export interface SupervisorOptions
-  extends Omit<SessionDeps, 'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock' | 'starts' | 'keepProcess'>,
+  extends Omit<
+      SessionDeps,
+      'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock' | 'starts' | 'keepProcess' | 'endKept'
+    >,
     PrepareDeps,
     Pick<AccountsDeps, 'quota' | 'gates'> {
   /** This boot of the daemon: the owner of every session it runs. */
@@ -81,6 +84,7 @@ export function openContext(
     notesLock: notesLock(paths),
     starts: new StartBarrier(),
     keepProcess: (live, session, ending) => warm.keep(live, session, ending),
+    endKept: folder => warm.dropKeptIn(folder),
   }
   const kept = new KeptEnvironments(paths.run)
   const sessions = new LiveSessions({

@@ -202,6 +202,8 @@ export interface SessionDeps {
   memory: SupervisorMemory
   /** Keeps the process of a session that ends for the next one of its run; false if it has to be closed. */
   keepProcess(live: LiveSession, session: Session, ending: LiveSessionEnding): Promise<boolean>
+  /** Ends the processes that wait in a folder for the next task, because a session goes on there in a process of its own. */
+  endKept(folder: string): Promise<void>
 }
 
 /** One live session and what its functions need. */

@@ -25,6 +25,8 @@ export async function runTask(live: LiveSession, deps: SessionDeps): Promise<Liv
     const refusal = await beginTask(live, deps)
     if (refusal) return refusal
     await deps.starts.free()
+    // Work that is sent back goes on in a new process: the one that waits there for the next task must be gone, or there are two.
+    if (live.settings.open.resume) await deps.endKept(live.settings.open.cwd)
     crashPoint('open.before-agent')
     await using session = await live.settings.driver.open({
       ...live.settings.open,

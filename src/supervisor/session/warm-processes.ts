@@ -166,6 +166,12 @@ export class WarmProcesses {
     await Promise.all([...others.map(([id]) => this.drop(id)), ...kept.map(([marker]) => this.#dropKept(marker))])
   }
 
+  /** Ends the processes that are kept in this folder: a session goes on there in a process of its own. */
+  async dropKeptIn(folder: string): Promise<void> {
+    const kept = [...this.#kept].filter(([, process]) => process.folder === folder)
+    await Promise.all(kept.map(([marker]) => this.#dropKept(marker)))
+  }
+
   /** Ends the processes of a run, because nobody needs them any more. Resolves when they are gone. */
   async drop(run: string): Promise<void> {
     const warm = this.#remove(run)

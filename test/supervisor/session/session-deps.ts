@@ -36,6 +36,7 @@ export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?
     notesLock: '/nowhere/notes.lock',
     starts: new StartBarrier(),
     keepProcess: async () => false,
+    endKept: async () => undefined,
     code: startCodeSearch({ data: '/nowhere' }),
     memory: openSupervisorMemory({
       paths: appPathsFor({ env: { HOME: '/nowhere' } }),

@@ -174,6 +174,7 @@ test('a kept process is ended when its run is dropped, when memory is short, for
     },
     ({ warm, driver }) => warm.taken('r-1', { marker: 'marker-of-r-1', driver: { ...driver } }),
     ({ warm }) => warm.dropOthersIn({ top: '/p' }, 'r-2'),
+    ({ warm }) => warm.dropKeptIn('/p'),
     ({ warm }) => warm.close(),
   ]
   for (const way of ways) {
