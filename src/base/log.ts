@@ -21,6 +21,8 @@ export interface Log {
 }
 
 export interface LogOptions {
+  /** The file is made with the first line. */
+  isLazy?: boolean
   file: string
   level: LogLevel
   maxBytes: number
@@ -34,12 +36,15 @@ export interface LogOptions {
 /** JSON lines in a file that rotates by size and age, with secrets removed. */
 export function openLog(options: LogOptions): Log {
   mkdirSync(dirname(options.file), { recursive: true, mode: 0o700 })
-  const file = openRotatingFile(options)
+  let file = options.isLazy ? undefined : openRotatingFile(options)
+  let isClosed = false
   const hidden = new Map<string, number>()
   const write = (line: string) => {
     // The second safety net: the fields went through `redact`, and the finished line is searched once more.
     const clean = redactText(line, hidden.keys())
+    if (isClosed) return
     try {
+      file ??= openRotatingFile(options)
       file.write(clean)
     } catch {
       // A full disk must not end the work that is being logged. The line is lost, and the store reports the cause.
@@ -55,7 +60,11 @@ export function openLog(options: LogOptions): Log {
     },
     { write },
   )
-  return wrap({ logger, hidden, close: () => file.close() })
+  const close = () => {
+    isClosed = true
+    file?.close()
+  }
+  return wrap({ logger, hidden, close })
 }
 
 /** A log that discards everything, for parts that are used without a daemon. */

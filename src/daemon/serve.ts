@@ -83,7 +83,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   }
   const copyTo = foreground ? (line: string) => process.stderr.write(line) : undefined
   const log = openLog({ ...rotation, file: join(paths.logs, 'daemon.log'), copyTo })
-  const access = openLog({ ...rotation, level: 'info', file: join(paths.logs, 'access.log') })
+  const access = openLog({ ...rotation, level: 'info', file: join(paths.logs, 'access.log'), isLazy: true })
   late.log = log
   for (const each of [log, access]) each.hide([token])
   for (const warning of [...warnings, ...accepted.contents.notes()]) log.warn({}, warning)

@@ -133,13 +133,20 @@ function namesIn(folder: string): string[] {
 
 /** The writable folders that are in memory, as a process sees them. */
 function mountsInMemory(pid: number): string[] {
-  const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8').split('\n').map(readMount)
+  return readMountsInMemory(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'))
+}
+
+/** The same, from what the system says about the mounts of a process. */
+export function readMountsInMemory(mountinfo: string): string[] {
+  const mounts = mountinfo.split('\n').map(readMount)
   const all = mounts.filter(mount => mount !== undefined)
   // A later mount at the same path covers an earlier one.
   return [...new Map(all.map(mount => [mount.at, mount])).values()].filter(isInMemory).map(({ at }) => at)
 }
 
 interface Mount {
+  /** What of the file system is mounted. */
+  root: string
   at: string
   options: string
   type: string
@@ -147,13 +154,19 @@ interface Mount {
 
 /** Reads a line of mountinfo: numbers, the root, the mount point, its options, tags up to a dash, the type. */
 function readMount(line: string): Mount | undefined {
-  const [, at, options, type] = /^\d+ \d+ \S+ \S+ (\S+) (\S+) .*?- (\S+) /.exec(line) ?? []
-  if (at === undefined || options === undefined || type === undefined) return undefined
-  return { at: at.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))), options, type }
+  const [, root, at, options, type] = /^\d+ \d+ \S+ (\S+) (\S+) (\S+) .*?- (\S+) /.exec(line) ?? []
+  if (root === undefined || at === undefined || options === undefined || type === undefined) return undefined
+  return {
+    root,
+    at: at.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))),
+    options,
+    type,
+  }
 }
 
-function isInMemory({ type, options }: Mount): boolean {
-  return type === 'tmpfs' && options.split(',').includes('rw')
+/** A part of another file system in memory is a folder of the machine, such as a project below a /tmp that is in memory. */
+function isInMemory({ root, type, options }: Mount): boolean {
+  return type === 'tmpfs' && root === '/' && options.split(',').includes('rw')
 }
 
 function removeAll(entries: Entry[]): string | undefined {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, wri
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { makeScratch } from '../../../src/base/sandbox/home.ts'
-import { PrivateFolders } from '../../../src/base/sandbox/private-folders.ts'
+import { PrivateFolders, readMountsInMemory } from '../../../src/base/sandbox/private-folders.ts'
 import { CLAUDE_NEEDS } from '../../../src/domain/agents/claude.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -88,4 +88,16 @@ test('the state of the shell counts as changed if it was written again later, wh
   while (Date.now() - begun < 20) late.put(file, 'echo left')
   utimesSync(late.at(file), new Date(0), new Date(0))
   assert.match(late.restore() ?? '', /has changed shell-snapshots\/snapshot.sh/)
+})
+
+test('a folder in memory counts if it is the sandbox’s own, not if it is a part of the machine’s', () => {
+  const mounts = [
+    '600 590 0:60 / / rw,relatime - tmpfs tmpfs rw',
+    '601 600 0:61 / /dev/shm rw,nosuid - tmpfs tmpfs rw',
+    '602 600 0:62 / /run ro,nosuid - tmpfs tmpfs rw',
+    '603 600 0:40 /pcc/project /tmp/pcc/project rw,relatime - tmpfs tmpfs rw,size=9g',
+    '604 600 254:0 /home/u/.cache /home/u/.cache rw,relatime - ext4 /dev/vda rw',
+    '605 600 0:63 / /with\\040blank rw - tmpfs tmpfs rw',
+  ]
+  assert.deepEqual(readMountsInMemory(mounts.join('\n')), ['/', '/dev/shm', '/with blank'])
 })
