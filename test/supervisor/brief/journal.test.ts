@@ -91,6 +91,11 @@ test('what neighbours merged meanwhile is not among the files of an attempt, nei
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
   await store.append([did('Bash', 'make')])
+  const row = {
+    ...{ ...place, project, repository: project, state: 'live' as const },
+    ...{ reason: null, archive: null, setup: null, created_at: 1, ended_at: null },
+  }
+  await store.transaction(tx => store.worktrees.put(row, tx))
   assert.deepEqual(JSON.parse((await attemptStory(about, store)).columns.files), ['own.txt'], 'rebased, not merged')
   git('checkout', '-q', target)
   git('merge', '-q', '--ff-only', result)
