@@ -4,6 +4,7 @@ import type { AnswerAsk, OpenAsk } from '../domain/api.ts'
 import {
   type AnswerEscalation,
   type AnsweredEscalation,
+  brokenCheckKey,
   type Escalation,
   type EscalationAnswer,
   mayBeAllowedOnce,
@@ -50,7 +51,11 @@ export async function answerEscalation(
   const again = answer.again && { again: answer.again }
   const noted = escalation.state === 'denied' ? await escalations.answer(number, { ...said, ...again }) : undefined
   if (noted) return goOn(noted)
-  if (row && escalation.kind === 'error') return answerError(number, { said, row, env: answer.env }, daemon)
+  if (row && escalation.kind === 'error') {
+    const answered = await answerError(number, { said, row, env: answer.env }, daemon)
+    if (said.verdict === 'allow') await tryOthersAgain(escalation, { said, env: answer.env }, daemon)
+    return answered
+  }
   // No call waits for the answer to a review, so the answer is only recorded.
   if (escalation.kind === 'review') return daemon.store.transaction(tx => escalations.settle(number, said, tx))
   return answerOpen(number, { said, env: answer.env }, daemon)
@@ -83,6 +88,25 @@ async function answerError(number: number, { said, row, env }: ErrorAnswer, daem
     throw error
   }
   return answered
+}
+
+/** A yes to checks that could not run counts for every task that waits for the same reason. A no is for one task alone. */
+async function tryOthersAgain(
+  { number, ...first }: Escalation,
+  { said, env }: Pick<ErrorAnswer, 'said' | 'env'>,
+  daemon: DaemonContext,
+): Promise<void> {
+  const key = brokenCheckKey(first)
+  if (key === undefined) return
+  const open = await getEscalations(daemon).list({ states: ['open'] })
+  for (const other of open.filter(row => row.number !== number && brokenCheckKey(row) === key)) {
+    const row = await daemon.store.sessions.get(other.session_id)
+    if (!row) continue
+    await answerError(other.number, { said, row, env }, daemon).catch(error => {
+      // It is open again, and the person's list shows it.
+      daemon.log.warn({ number: other.number, error }, 'a task whose checks could not run was not tried again')
+    })
+  }
 }
 
 interface OpenAnswer {

@@ -179,3 +179,13 @@ export function uncheckedKey({
   const isUnchecked = kind === 'review' && input['untilChecked'] === true && typeof input['fix'] === 'string'
   return isUnchecked ? `unchecked:${project}` : undefined
 }
+
+/** The key that tasks of one project share whose checks could not run for the same reason: one cause, and one row for a person. */
+export function brokenCheckKey({
+  kind,
+  project,
+  reason,
+  input,
+}: Pick<Escalation, 'kind' | 'project' | 'reason' | 'input'>): string | undefined {
+  return kind === 'error' && input['about'] === 'gate' ? `gate:${project}:${reason}` : undefined
+}

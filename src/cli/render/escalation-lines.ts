@@ -98,10 +98,16 @@ export function belowOf(row: ShownEscalation): string {
   if (row.need && !isDecision(row)) return `Type: ${firstLine(row.need.next)}`
   if (row.kind === 'question') return optionsLine(row)
   const times = row.count > 1 ? `, asked ${row.count} times` : ''
-  if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}`
+  if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}${othersOf(row)}`
   if (row.kind === 'review') return firstLine(row.reason)
   const state = row.state === 'denied' ? 'was refused' : 'waits'
   return `${row.risk} risk, ${state}${times}: ${firstLine(row.reason)}`
+}
+
+/** How many other tasks wait for the same reason. */
+function othersOf({ need }: ShownEscalation): string {
+  const others = need?.kind === 'gate' ? need.count - 1 : 0
+  return others < 1 ? '' : `, and in ${others} more`
 }
 
 /** Wider questions are cut to this. */

@@ -143,6 +143,8 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
 /** What a yes and a no to trouble do; of a request they are plain. */
 function meaningOf(row: ShownEscalation): { yes: string; no: string } {
   if (row.kind !== 'error') return { yes: '', no: '' }
+  const count = row.need?.kind === 'gate' ? row.need.count : 1
+  if (count > 1) return { yes: `   (tries all ${count} again)`, no: '   (gives up the task of this session alone)' }
   return { yes: '   (tries it again)', no: isLanding(row) ? '   (gives the task up)' : '   (leaves it as it is)' }
 }
 

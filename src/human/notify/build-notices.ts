@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { neutral } from '../../base/neutral.ts'
 import type { RunOutcome } from '../../domain/attempt.ts'
 import { amountWords, budgetWords } from '../../domain/budget.ts'
-import { type Escalation, uncheckedKey } from '../../domain/escalation.ts'
+import { brokenCheckKey, type Escalation, uncheckedKey } from '../../domain/escalation.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import type { QuestionItem } from '../../domain/session.ts'
@@ -86,8 +86,8 @@ async function isAsking(session: string, deps: NoticeDeps): Promise<boolean> {
 
 async function openDecisions(session: string, deps: NoticeDeps): Promise<Notice[]> {
   const rows = await deps.store.escalations.list({ session, states: ['open'] })
-  // Those of one project are one notice, which the list of what waits makes.
-  const open = rows.filter(row => uncheckedKey(row) === undefined)
+  // Those with one cause are one notice, which the list of what waits makes.
+  const open = rows.filter(row => (uncheckedKey(row) ?? brokenCheckKey(row)) === undefined)
   if (open.length === 0) return []
   const row = await sessionOf(session, deps)
   return open.map(escalation => decisionNotice(escalation, row, deps))

@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { quoteForShell } from '../../base/words.ts'
-import { type Escalation, mayBeAllowedOnce, uncheckedKey } from '../../domain/escalation.ts'
+import { brokenCheckKey, type Escalation, mayBeAllowedOnce, uncheckedKey } from '../../domain/escalation.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import { WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
 import { type Need, type NeedKind, type Needs, NOTHING_MORE, orderNeeds } from '../../domain/needs.ts'
@@ -77,7 +77,7 @@ function listDecisions({ open, tasks }: Facts): Need[] {
     const kind = kindOf(row)
     return {
       ...aboutRow(row, tasks),
-      key: `decision:${row.number}`,
+      key: brokenCheckKey(row) ?? `decision:${row.number}`,
       kind,
       text: describe(row),
       next: answerTo(row, kind),

@@ -7,6 +7,7 @@ import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { answeredLines } from '../../../src/cli/commands/respond-lines.ts'
 import { pendingLines, refusedSpeakerLines } from '../../../src/cli/render/pending-page.ts'
 import type { EscalationView, NewEscalation } from '../../../src/domain/escalation.ts'
+import type { Need } from '../../../src/domain/needs.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
@@ -110,6 +111,11 @@ test('a check that could not run says what yes and no do, and a no says that the
   const broken = row({ kind: 'error', tool: 'landing', target: 't-1 Tidy up', reason: 'test could not run' })
   const shown = pendingLines({ waiting: [broken], refused: [] }, { terminal: plain(100), now: 0 }).join('\n')
   assert.match(shown, /pcc respond 1 --approve {3}\(tries it again\)\n.*pcc respond 1 --deny {3}\(gives the task up\)/)
+  const need = { key: 'gate:x', kind: 'gate', number: 1, count: 3 } as Need
+  const several = pendingLines({ waiting: [{ ...broken, need }], refused: [] }, { terminal: plain(100), now: 0 }).join(
+    '\n',
+  )
+  assert.match(several, /, and in 2 more[\s\S]*\(tries all 3 again\)\n.*\(gives up the task of this session alone\)/)
   const denied = { ...broken, state: 'denied' as const, verdict: 'deny' as const }
   const answered = answeredLines({ escalation: denied, remembered: false, wasOpen: true, days: 90 }, 100)
   assert.equal(answered.at(-1), 'The task is given up; try it again with: pcc task reset t-1')

@@ -47,6 +47,25 @@ test('a verifier that says nothing usable twice has passed nothing: a person is 
   assert.throws(() => world.git('show', 'main:a.txt'))
 })
 
+test('tasks whose checks could not run for one reason are one row, and one yes tries all of them again', async t => {
+  const agent = worker('Fine.', 'Fine.', 'Fine.', 'Fine.')
+  const world = await landWorld(t, agent)
+  for (const name of ['one', 'two'])
+    await world.add(`make a.txt, ${name}`, { acceptance: ['a.txt is there'] } as object)
+  const { id } = await world.run()
+  const needs = async () => (await world.call('GET', '/needs')).body
+  let page = await needs()
+  while (page.needs[0]?.count !== 2) {
+    await sleep(10)
+    page = await needs()
+  }
+  assert.deepEqual([page.needs.length, page.needs[0].kind, page.escalations.length], [1, 'gate', 1])
+  const answer = { verdict: 'allow' }
+  assert.equal((await world.call('POST', `/escalations/${page.needs[0].number}/answer`, answer)).status, 200)
+  assert.equal((await world.over(id)).outcome, 'complete')
+  assert.deepEqual((await needs()).needs, [])
+})
+
 test('a verifier whose account is limited is asked again later, and nobody is bothered', async t => {
   const failure = { kind: 'limit', message: 'limit', limit: { source: 'result', message: 'limit' } } as const
   const agent = worker({ refused: failure })
