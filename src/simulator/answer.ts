@@ -103,7 +103,7 @@ function refuse(
 }
 
 function describe(
-  { incoming, request }: Exchange,
+  { incoming, request, bytes }: Exchange,
   { session, located, now }: { session: string; located: LocateResult; now: number },
 ): LoggedRequest {
   const { dialogue } = request
@@ -119,6 +119,7 @@ function describe(
     session,
     model: dialogue.model,
     stream: request.stream,
+    bytes,
     first_prompt: firstPrompt(dialogue),
     prompt: entries.findLast(entry => entry.kind === 'prompt')?.text ?? '',
     tool_results: results.map(({ text, failed }) => ({ text, failed })),

@@ -133,7 +133,7 @@ async function dispatch(
   const body = parseJson(text)
   const request = body === undefined ? { problem: 'The request body is not valid JSON.' } : wire.read(body, route)
   if ('problem' in request) return reject(arrival, context, { wire, status: 400, message: request.problem })
-  const exchange = { wire, incoming, response, request, bytes: text.length, signal }
+  const exchange = { wire, incoming, response, request, bytes: Buffer.byteLength(text), signal }
   return route.asks === 'count' ? answerTokenCount(exchange, context) : answerRequest(exchange, context)
 }
 
@@ -195,6 +195,7 @@ function logWithoutDialogue(
     session: '',
     model: '',
     stream: false,
+    bytes: 0,
     first_prompt: '',
     prompt: '',
     tool_results: [],

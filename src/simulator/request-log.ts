@@ -17,6 +17,8 @@ export interface LoggedRequest {
   session: string
   model: string
   stream: boolean
+  /** The size of the request. */
+  bytes: number
   /** The first and the latest prompt of the conversation. */
   first_prompt: string
   prompt: string

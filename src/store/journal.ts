@@ -65,20 +65,11 @@ type EntryRow = Omit<JournalEntry, 'files' | 'agents'> & {
   options: string | null
 }
 
-function conditions({
-  project,
-  run,
-  notRun,
-  task,
-  notTask,
-  since,
-}: Omit<JournalQuery, 'limit'>): RawBuilder<SqlBool>[] {
+function conditions({ project, run, task, since }: Omit<JournalQuery, 'limit'>): RawBuilder<SqlBool>[] {
   const given: [RawBuilder<SqlBool>, unknown][] = [
     [sql`r.project = ${project}`, project],
     [sql`a.run_id = ${run}`, run],
-    [sql`a.run_id <> ${notRun}`, notRun],
     [sql`a.task_id = ${task}`, task],
-    [sql`a.task_id <> ${notTask}`, notTask],
     [sql`a.ended_at >= ${since}`, since],
   ]
   return [

@@ -129,10 +129,7 @@ export interface ScheduleStore {
 export interface JournalQuery {
   project?: string | undefined
   run?: string | undefined
-  /** Leaves out this run. */
-  notRun?: string | undefined
   task?: string | undefined
-  notTask?: string | undefined
   /** Only attempts that ended at this time or later. */
   since?: number | undefined
   /** Only entries with all, or any, of these words or beginnings of words; the best match first. */

@@ -1,5 +1,5 @@
 import { redactText } from '../base/redact.ts'
-import { allWordsIn, wordsIn } from '../base/words.ts'
+import { allWordsIn, stemOf, wordsIn } from '../base/words.ts'
 import type { JournalEntry, JournalPage } from '../domain/attempt.ts'
 import type { Task } from '../domain/task.ts'
 import type { Store, Tx } from '../store/store.ts'
@@ -7,20 +7,28 @@ import type { JournalQuery } from '../store/task-stores.ts'
 
 /** The journal entries that are relevant at the beginning of a task. */
 export interface JournalForTask {
-  /** Entries of the task's run, newest first. */
+  /** The latest entries of the task's run that say something, newest first. */
   recent: JournalEntry[]
-  /** Entries of other runs of the project, the most similar first. */
+  /** Other entries of the project, the most relevant first. */
   alike: JournalEntry[]
+  /** The files that the latest attempts of the run changed. */
+  changed: string[]
 }
 
-/** How many entries are read; fewer fit into a prompt. */
-const MAX_ENTRIES = { recent: 40, alike: 20 }
+/** The latest attempts whose files show where the work is. */
+const AT_WORK = 5
+/** How many entries are read, and how many of them are of use at most: the hundredth task is told no more than the tenth. */
+const READ = { recent: 20, alike: 40 }
+const MAX_ENTRIES = { recent: 4, alike: 6 }
 /** How many words of a task are searched for: the first ones say what it is about. */
 const MAX_WORDS = 40
 /** How well an entry must match, as a share of the best match. */
 const LEAST_RANK_SHARE = 0.3
 
-/** Entries of this run, and similar ones of earlier runs. Failures of the task itself are left out: the prompt has them already. */
+/**
+ * The latest entries of this run, and those of the project that are most like the task. Entries that say nothing are left out, and so are
+ * failures of the task itself, which the prompt has already.
+ */
 export async function readJournalForTask(
   task: Task,
   { store, run, tx }: { store: Pick<Store, 'journal'>; run: string | undefined; tx?: Tx | undefined },
@@ -28,17 +36,62 @@ export async function readJournalForTask(
   const { journal } = store
   const { project } = task
   const words = wordsIn([task.title, task.feature, task.labels, task.description].join(' ')).slice(0, MAX_WORDS)
-  const [recent, similar] = [
-    run === undefined ? [] : await journal.entries({ project, run, limit: MAX_ENTRIES.recent }, tx),
-    await journal.entries({ project, notRun: run, words: { list: words, need: 'any' }, limit: MAX_ENTRIES.alike }, tx),
+  const [latest, similar] = [
+    run === undefined ? [] : await journal.entries({ project, run, limit: READ.recent }, tx),
+    await journal.entries({ project, words: { list: words, need: 'any' }, limit: READ.alike }, tx),
   ]
-  const best = Math.min(0, ...similar.map(({ rank }) => rank))
   const isNews = (entry: JournalEntry) => entry.task_id !== task.id || entry.outcome !== 'failed'
+  const recent = latest.filter(entry => isNews(entry) && saysSomething(entry)).slice(0, MAX_ENTRIES.recent)
+  const shown = new Set(recent.map(keyOf))
+  const worth = similar
+    .map(entry => ({ entry, value: entry.rank * weightOf(entry) }))
+    .toSorted((a, b) => a.value - b.value)
+  const best = worth[0]?.value ?? 0
+  const alike = worth.filter(
+    ({ entry, value }) =>
+      isNews(entry) &&
+      !shown.has(keyOf(entry)) &&
+      (saysSomething(entry) || entry.files.length > 0) &&
+      value <= best * LEAST_RANK_SHARE,
+  )
   return {
-    recent: recent.filter(isNews),
-    alike: similar.filter(entry => isNews(entry) && entry.rank <= best * LEAST_RANK_SHARE),
+    recent,
+    alike: alike.map(({ entry }) => entry).slice(0, MAX_ENTRIES.alike),
+    changed: latest
+      .filter(isNews)
+      .slice(0, AT_WORK)
+      .flatMap(({ files }) => files),
   }
 }
+
+function keyOf({ task_id, number }: JournalEntry): string {
+  return `${task_id} ${number}`
+}
+
+/** What failed is worth more to the next agent than what went well, and words more than a list of files. */
+function weightOf(entry: JournalEntry): number {
+  return (entry.outcome === 'failed' ? 1.5 : 1) * (saysSomething(entry) ? 1 : 0.6)
+}
+
+/** Whether an entry says more than that its task was done. */
+function saysSomething(entry: JournalEntry): boolean {
+  return (entry.outcome === 'failed' && entry.reason !== null) || tellsMore(entry)
+}
+
+/** Whether the words of an attempt say anything that its title does not: "All done." does not. */
+export function tellsMore({ title, notes }: Pick<JournalEntry, 'title' | 'notes'>): boolean {
+  const known = new Set(allWordsIn(title).map(stemOf))
+  return wordsIn(notes ?? '').some(word => !known.has(stemOf(word)) && !CLAIMS.has(stemOf(word)))
+}
+
+/** Words with which agents say that it is done. */
+const CLAIMS = new Set(
+  `added changed changes check checked clean complete completed completely correctly created everything finished fixed fully
+   green implemented okay pass passed passes passing ready requested success successful successfully test tested tests updated
+   verified working written`
+    .split(/\s+/)
+    .map(stemOf),
+)
 
 export interface JournalSearch extends Pick<JournalQuery, 'project' | 'run' | 'task' | 'since' | 'limit'> {
   /** The words as a person types them: an entry must have all of them, each as the beginning of a word. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SessionView } from '../../src/domain/api.ts'
 import type { StoredEvent } from '../../src/domain/event.ts'
+import type { LoggedBody } from '../../src/simulator/wires/wire.ts'
 import { bodiesOf } from '../daemon/agent-sessions.ts'
 import { receiver } from '../human/notify/notify-harness.ts'
 import { agentWorld } from './agent-world.ts'
@@ -78,6 +79,12 @@ test('a task is worked on, its calls approved, its question answered, its limit 
   assert.ok((log[resumed]?.time ?? 0) >= (resets_at ?? Number.POSITIVE_INFINITY))
   assert.equal(new Set(simulator.requests.map(({ session }) => session)).size, 1)
   assert.match(JSON.stringify(simulator.requests.at(-1)?.body), /server\.js/)
+  // Each request goes on from the one before, so the vendor's cache holds over the question, the limit and the fresh process.
+  for (const [index, { body }] of simulator.requests.entries()) {
+    const before = simulator.requests[index - 1]?.body ?? body
+    assert.deepEqual([body.tools, body.system], [before.tools, before.system], `request ${index}`)
+    assert.deepEqual(texts(body).slice(0, texts(before).length - 1), texts(before).slice(0, -1), `request ${index}`)
+  }
 
   // 6. The task is done, and the end is told with a summary, after the limit was.
   const view = JSON.parse((await pcc.run(['status', 'api', '--json'])).stdout) as SessionView
@@ -87,6 +94,14 @@ test('a task is worked on, its calls approved, its question answered, its limit 
   assert.match(title, /^api in \S+ completed$/)
   assert.match(message, /^Task: Build a REST API\nThe REST API stands, with one route file and its tests\.$/)
 })
+
+/** The parts of a conversation in order, without the marks of what is cached up to where. */
+function texts({ messages }: LoggedBody): string[] {
+  const parts = messages.flatMap(({ role, content }) =>
+    (typeof content === 'string' ? [{ type: 'text', text: content }] : content).map(part => ({ role, ...part })),
+  )
+  return parts.map(part => JSON.stringify({ ...part, cache_control: undefined }))
+}
 
 function eventsIn(stdout: string): StoredEvent[] {
   const lines = stdout.split('\n').filter(line => line.startsWith('{'))

@@ -37,7 +37,8 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
       marker: open.marker ?? secretId(16),
       ...{ sandbox: newSandbox(), newSandbox },
     })
-    const own = new ClaudeOwnTools(open.ownTools ?? [])
+    // A list of tools has no ToolSearch.
+    const own = new ClaudeOwnTools(open.ownTools ?? [], { loaded: open.tools !== undefined })
     if (open.resume) noteLeaf({ vendorId: open.resume.vendorId, cwd: open.cwd, env: open.env })
     const options = optionsFor(open, { gate, agent, own, executable: executable(), appendPrompt })
     return { process: { gate, agent, own, askDeadlineMs, reofferMs, use: new ProcessUse(), kept }, options }

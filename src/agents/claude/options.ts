@@ -38,12 +38,15 @@ export function optionsFor(open: OpenSession, { gate, agent, own, executable, ap
     ...(open.model !== undefined && { model: open.model }),
     ...(open.maxTurns !== undefined && { maxTurns: open.maxTurns }),
     ...(open.tools && { tools: open.tools }),
-    ...(open.disallowedTools && { disallowedTools: open.disallowedTools }),
+    disallowedTools: [...TIMERS, ...(open.disallowedTools ?? [])],
     ...own.options(),
     ...(open.strictMcp && { strictMcpConfig: true }),
     ...(open.resume && { resume: open.resume.vendorId, forkSession: open.resume.fork }),
   }
 }
+
+/** Tools that wake an agent later. Here nothing does: a turn that is over is a task that is over. They are a tenth of what Claude Code sends. */
+const TIMERS = ['ScheduleWakeup', 'CronCreate', 'CronDelete', 'CronList']
 
 const OWN_VARIABLES = {
   /** Minimal mode calls no hook, not even ours. Set explicitly, because the person's own settings may switch it on. */
@@ -120,6 +123,7 @@ const UNATTENDED = `You work unattended under a supervisor, perhaps for hours, a
 - Every tool call is judged before it runs. A refused call is final: read the reason, take the way round that it names or another safe one, and do not try the same thing in other words.
 - Keep a todo list when the work has more than a few steps, so that the supervisor can see where you are.
 - Run everything in the foreground; processes you leave behind are ended.
+- Tools called mcp__pcc__… are the supervisor's. Load one with ToolSearch where it helps: search_code before you read many files, recall before you try what may have failed here, add_task for work that is left.
 - When you are done, report in a few lines: what changed, what you ran to check it and what came out, what is left or was refused. Claim only what you have seen. Your report is checked.`
 
 /** Our own text, then the person's addition. */

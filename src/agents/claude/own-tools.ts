@@ -10,11 +10,17 @@ import type { CheckedAsks } from '../checked-asks.ts'
  */
 export class ClaudeOwnTools {
   readonly #names: readonly AgentToolName[]
+  readonly #loaded: boolean
   readonly #answers = new Map<string, string>()
   #asks: CheckedAsks | undefined
 
-  constructor(names: readonly AgentToolName[]) {
+  /**
+   * `loaded`: every request to the model describes all tools. Otherwise it has their names, and the agent looks up what it wants to use
+   * with `ToolSearch`.
+   */
+  constructor(names: readonly AgentToolName[], { loaded = false } = {}) {
     this.#names = names
+    this.#loaded = loaded
   }
 
   bind(asks: CheckedAsks): void {
@@ -38,7 +44,7 @@ export class ClaudeOwnTools {
       const { description, shape } = AGENT_TOOLS[name]
       return tool(name, description, shape, async input => toToolResult(await this.#call(name, input)))
     })
-    return { mcpServers: { [OWN_SERVER]: createSdkMcpServer({ name: OWN_SERVER, tools, alwaysLoad: true }) } }
+    return { mcpServers: { [OWN_SERVER]: createSdkMcpServer({ name: OWN_SERVER, tools, alwaysLoad: this.#loaded }) } }
   }
 
   async #call(name: AgentToolName, input: Record<string, unknown>): Promise<ToolReply> {

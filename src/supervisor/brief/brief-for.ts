@@ -83,10 +83,6 @@ async function addEvidence(
 }
 
 /** Files that other tasks of the run changed just now show where the work is. */
-function noteQuery({ title, description, labels, feature }: Task, { recent }: JournalForTask): NoteQuery {
-  const files = recent.slice(0, RECENT_ENTRIES).flatMap(entry => entry.files)
+function noteQuery({ title, description, labels, feature }: Task, { changed: files }: JournalForTask): NoteQuery {
   return { title, description, feature, labels: labels.split(' ').filter(label => label !== ''), files }
 }
-
-/** Entries of the run whose files count for that. */
-const RECENT_ENTRIES = 5

@@ -2,44 +2,47 @@ import { join } from 'node:path'
 import type { JournalEntry, PastAttempt } from '../../domain/attempt.ts'
 import type { Note } from '../../knowledge/note.ts'
 import { NOTES_FOLDER } from '../../knowledge/read-notes.ts'
-import type { JournalForTask } from '../../tasks/journal.ts'
+import { type JournalForTask, tellsMore } from '../../tasks/journal.ts'
 import type { BriefPiece, BriefSection } from './build-brief.ts'
 import { countTokens, fenceText, firstTokens, stripInvisible } from './prompt-text.ts'
 
 /** Most tokens of the section, and of one entry. */
-const MAX_JOURNAL = 3_000
-const MAX_ENTRY = 300
+const MAX_JOURNAL = 1_000
+const MAX_ENTRY = 200
 /** Tokens for the title, the lines around the entries, and the fences. */
 const JOURNAL_OVERHEAD = 160
-/** Most of the section for entries of this run, where there are entries of earlier runs too. */
-const RECENT_SHARE = 0.6
+/** Most of the section for the latest entries, where others are more like the task. */
+const RECENT_SHARE = 0.5
 /** Files that are shown of an entry. */
 const MAX_FILES = 8
 
 /**
- * What happened before, from the journal: the newest entries of this run, and the entries of earlier runs that are most like the task.
+ * What happened before, from the journal: the newest entries of this run, and those of the project that are most like the task.
  * `quoted`: reports of other tasks that the brief contains elsewhere; they are not repeated here. Pure.
  */
-export function journalSection({ recent, alike }: JournalForTask, quoted: readonly string[] = []): BriefSection {
+export function journalSection(
+  { recent, alike }: Pick<JournalForTask, 'recent' | 'alike'>,
+  quoted: readonly string[] = [],
+): BriefSection {
   const format = (entry: JournalEntry) => entryText(entry, quoted)
   const room = MAX_JOURNAL - JOURNAL_OVERHEAD
   const reserved = takeFitting(alike.map(format), room * (1 - RECENT_SHARE))
   const ofRun = takeFitting(recent.map(format), room - reserved.tokens)
-  // The room that this run's entries leave free goes to earlier runs.
-  const ofEarlier = takeFitting(alike.map(format), room - ofRun.tokens)
-  const omitted = recent.length + alike.length - ofRun.texts.length - ofEarlier.texts.length
+  // The room that the latest entries leave free goes to the others.
+  const ofProject = takeFitting(alike.map(format), room - ofRun.tokens)
+  const omitted = recent.length + alike.length - ofRun.texts.length - ofProject.texts.length
   return {
     name: 'journal',
     title: 'What happened before',
     pieces: [
       ...group('In this run, the latest first:', ofRun.texts),
-      ...group('In earlier runs, what is most like this task:', ofEarlier.texts),
+      ...group('Of the whole project, what is most like this task:', ofProject.texts),
       ...(omitted > 0 && omitted < recent.length + alike.length
         ? [{ text: `(${omitted} more are in the journal)` }]
         : []),
     ],
     tokens: MAX_JOURNAL,
-    omitted: ofRun.dropped + ofEarlier.dropped,
+    omitted: ofRun.dropped + ofProject.dropped,
     weight: 30,
   }
 }
@@ -74,7 +77,7 @@ function entryText(entry: JournalEntry, quoted: readonly string[]): string {
     `${task_id} ${oneLine(title)}${again}: ${how}`,
     ...(shown.length > 0 ? [`changed: ${shown.map(oneLine).join(', ')}${more > 0 ? ` and ${more} more` : ''}`] : []),
     ...(reason && outcome === 'failed' ? [`why: ${oneLine(reason)}`] : []),
-    ...(notes && !isQuoted(notes, quoted) ? [notes] : []),
+    ...(notes && tellsMore(entry) && !isQuoted(notes, quoted) ? [notes] : []),
   ]
   const text = stripInvisible(lines.join('\n'))
   return countTokens(text) <= MAX_ENTRY ? text : `${firstTokens(text, MAX_ENTRY - 2).trimEnd()} …`

@@ -45,11 +45,24 @@ test('what the first run wrote down stands before the agent of the second, and b
     prompts.flatMap(({ unexpected }) => unexpected ?? []),
     [],
   )
+  // What stands before the brief is the same for each task, so the vendor's cache holds; our own tools are looked up where they help.
+  const [one, two] = [simulator.requests[0]?.body, simulator.requests.at(-1)?.body]
+  assert.deepEqual(two?.tools, one?.tools)
+  assert.deepEqual(
+    [two?.system].flat().slice(1),
+    [one?.system].flat().slice(1),
+    'the first line is the vendor’s own count',
+  )
+  assert.ok(
+    two?.tools.includes('ToolSearch') && !two.tools.some(name => /mcp__|Wakeup|Cron/.test(name)),
+    `${two?.tools}`,
+  )
+  assert.match(JSON.stringify(two?.messages), /deferred tools are now available.*mcp__pcc__add_task/)
   const second = String(simulator.requests.at(-1)?.prompt)
   const past = second.slice(second.indexOf('## What happened before'))
   assert.match(
     past,
-    /In earlier runs, what is most like this task:\n\n```\nt-\w+ Compute the cart total: done in under a minute/,
+    /Of the whole project, what is most like this task:\n\n```\nt-\w+ Compute the cart total: done in under a minute/,
   )
   assert.match(
     past,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { briefFor } from '../../../src/supervisor/brief/brief-for.ts'
 import { readSigils } from '../../../src/supervisor/session/read-sigils.ts'
+import { keepAttempt, keepRun } from '../../store/an-attempt.ts'
 import { openQueue } from '../../tasks/a-queue.ts'
 import { past } from '../runs/past-attempts.ts'
 
@@ -99,4 +100,37 @@ test('sections of others take their place, and a task too long for any model is 
     dropped.map(({ section, whole }) => [section, whole]),
     [['task', false]],
   )
+})
+
+test('the thousandth task of a project is told no more than the twentieth, and what failed or was found out before what went well', async t => {
+  const { store, add } = await openQueue(t)
+  const { project } = await add('Any')
+  for (const run of ['r-1', 'r-2']) await keepRun(store, run, project)
+  const keep = (n: number, more: object = {}) =>
+    keepAttempt(store, {
+      ...{ task: `t-a${n}`, run: n < 500 ? 'r-1' : 'r-2', at: n, title: `Write the note ${n}`, notes: 'All done.' },
+      ...more,
+    })
+  const brief = async (run: string) => {
+    const task = await add('Write the note about parsers')
+    return (await briefFor(task, { store, attempts: [], run })).text
+  }
+  for (let n = 0; n < 20; n++) await keep(n)
+  const first = await brief('r-1')
+  assert.ok(!first.includes('## What happened before'), 'they all say nothing')
+  for (let n = 20; n < 1_000; n++) await keep(n)
+  assert.equal((await brief('r-2')).length, first.length)
+  await keep(1_000, { notes: 'Notes need a date in their first line.' })
+  await keep(100, {
+    number: 2,
+    title: 'Write the note on parsers',
+    outcome: 'failed',
+    reason: 'the parsers have no note',
+  })
+  for (let n = 0; n < 40; n++)
+    await keep(n, { number: 2, files: [`notes/${n}.md`], notes: `Number ${n} needs parsers.` })
+  const last = await brief('r-2')
+  assert.ok(last.length - first.length < 3_600, String(last.length - first.length))
+  assert.match(last, /In this run, the latest first:\n\n```\nt-a1000 Write the note 1000: .*\nNotes need a date/)
+  assert.match(last, /most like this task:\n\n```\nt-a100 Write the note on parsers, attempt 2: failed/)
 })

@@ -35,7 +35,7 @@ test('entries of this run stand before those of earlier ones, with how, files, w
       '## What happened before',
       'In this run, the latest first:',
       '```\nt-1 Build it, attempt 2: failed in under a minute\nwhy: npm test: 3 failing\n```',
-      'In earlier runs, what is most like this task:',
+      'Of the whole project, what is most like this task:',
       '```\nt-1 Build it: done in 2 min with sonnet\nchanged: a.ts, b.ts and 3 more\nCents.\n```',
     ].join('\n\n'),
   )
@@ -49,6 +49,14 @@ test('what the brief says elsewhere of a task is not said twice', () => {
   assert.ok(text.includes('t-1 Build it: done') && !text.includes('report'))
 })
 
+test('of an entry that only says that it is done, no words are shown', () => {
+  const said = ['All done.', 'Done: everything is implemented, and all tests pass.', 'The parser is written.']
+  const recent = said.map((notes, n) => entry({ task_id: `t-${n}`, title: 'Write the parser', notes }))
+  const { text } = drawn(journalSection({ recent, alike: [entry({ notes: 'Commas are escaped.' })] }))
+  assert.ok(!/All done|implemented|is written/.test(text), text)
+  assert.ok(text.includes('Commas are escaped.'))
+})
+
 test('without a past there is no section', () => {
   assert.equal(drawn(journalSection({ recent: [], alike: [] })).text, '')
   assert.equal(drawn(notesSection([])).text, '')
@@ -57,14 +65,14 @@ test('without a past there is no section', () => {
 test('where both have much to tell, each has its share, and what is left out is said and counted', () => {
   const many = (task_id: string) => Array.from({ length: 30 }, () => entry({ task_id, notes: 'word '.repeat(150) }))
   const { text, tokens, dropped } = drawn(journalSection({ recent: many('t-now'), alike: many('t-then') }))
-  assert.ok(tokens <= 3_000 && tokens > 2_000, String(tokens))
+  assert.ok(tokens <= 1_000 && tokens > 600, String(tokens))
   const count = (id: string) => text.split(id).length - 1
-  assert.ok(count('t-now') >= count('t-then') && count('t-then') >= 3, `${count('t-now')} ${count('t-then')}`)
+  assert.ok(count('t-now') >= count('t-then') && count('t-then') >= 1, `${count('t-now')} ${count('t-then')}`)
   assert.match(text, /\(\d+ more are in the journal\)$/)
   assert.equal(dropped[0]?.whole, false)
 })
 
-test('whatever entries say, they keep within 3,000 tokens and inside of their fence', () => {
+test('whatever entries say, they keep within 1,000 tokens and inside of their fence', () => {
   const words = fc.string({
     unit: fc.constantFrom('`', '~', '\n', 'a ', '# ', '\u202e', '語', '</journal>'),
     maxLength: 400,
@@ -83,7 +91,7 @@ test('whatever entries say, they keep within 3,000 tokens and inside of their fe
   fc.assert(
     fc.property(entries, entries, (recent, alike) => {
       const { text, tokens } = drawn(journalSection({ recent, alike }))
-      assert.ok(tokens <= 3_000)
+      assert.ok(tokens <= 1_000)
       const outside = text.replace(/^(`{3,})\n[\s\S]*?\n\1$/gm, '')
       assert.ok(!/[~`語]/.test(outside), outside)
     }),
