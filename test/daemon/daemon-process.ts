@@ -82,7 +82,7 @@ export async function startDaemon(t: Ending, options: StartOptions = {}): Promis
 
 /** Polls until the session's view satisfies `match`; the event stream says when to ask again. */
 export async function viewWhen(
-  daemon: DaemonProcess,
+  daemon: Pick<DaemonProcess, 'call' | 'stream'>,
   id: string,
   match: (view: SessionView) => boolean,
 ): Promise<SessionView> {

@@ -5,9 +5,7 @@ import { test } from 'node:test'
 import { tempDir } from '../support/world.ts'
 import { agentSessions, bodiesOf } from './agent-sessions.ts'
 import { viewWhen } from './daemon-process.ts'
-import { sharedDaemon } from './shared-daemon.ts'
-
-const shared = sharedDaemon()
+import { inProcess } from './in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -27,7 +25,7 @@ conversations:
 `
 
 test("a session runs under the caller's config file and variables, not under the daemon's", async t => {
-  const world = await agentSessions(t, SCENARIO, { env: { PCC_PERMISSIONS_AUTO_APPROVE_LOW_RISK: 'false' } })
+  const world = await inProcess(t, SCENARIO, { env: { PCC_PERMISSIONS_AUTO_APPROVE_LOW_RISK: 'false' } })
   const config = join(tempDir(t), 'other.toml')
   writeFileSync(config, '[permissions]\nauto_approve_low_risk = true\n')
   const denied = async (more: object) => {
@@ -41,7 +39,7 @@ test("a session runs under the caller's config file and variables, not under the
 })
 
 test('a session that waits for a place says so in the very answer that starts it', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const settings = { PCC_SESSIONS_MAX_CONCURRENT: '1' }
   const first = await world.start('the long one', { config: null, settings })
   const second = await world.start('read it', { config: null, settings })
@@ -52,7 +50,7 @@ test('a session that waits for a place says so in the very answer that starts it
 })
 
 test("what is stored holds none of the session's own secrets", async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await agentSessions(t, SCENARIO)
   const env = { ...world.env, ANTHROPIC_API_KEY: 'sk-own-key-of-the-session-1' }
   const { id } = await world.start('leak it', { env })
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
@@ -62,7 +60,7 @@ test("what is stored holds none of the session's own secrets", async t => {
 })
 
 test("what is stored holds neither tokens by their shape, nor the project's .env values, nor the person's own channels", async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   writeFileSync(join(world.project, '.env'), 'PORT=3000\nDB_PASSWORD="s3cr3t-of-the-project-env" # local\n')
   const config = join(tempDir(t), 'own.toml')
   writeFileSync(
@@ -82,7 +80,7 @@ test("what is stored holds neither tokens by their shape, nor the project's .env
 })
 
 test("a name is never another session's id, and a requirements file does not name the session by its path", async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const first = await world.start('read it')
   for (const name of [first.id, first.id.slice(2)]) {
     assert.equal((await world.start('read it', { name })).name, `${name}-2`)

@@ -7,6 +7,7 @@ import type { StoredEvent } from '../../src/domain/event.ts'
 import { gitProject, tempDir } from '../support/world.ts'
 import { agentSessions, bodiesOf, isEnd } from './agent-sessions.ts'
 import { viewWhen } from './daemon-process.ts'
+import { inProcess } from './in-process.ts'
 import { sharedDaemon } from './shared-daemon.ts'
 
 const shared = sharedDaemon()
@@ -89,7 +90,7 @@ test('a task is done: files written, every step stored in order, counters and co
 })
 
 test('with nobody attached a dangerous command is denied at once and the agent is told the way round', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('try a command')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.equal(existsSync(join(world.project, 'forbidden')), false)
@@ -154,7 +155,7 @@ test('when the last terminal leaves, an open permission is denied', async t => {
 })
 
 test('a question with nobody attached is parked without a process, and its answer reaches the same call', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('ask something')
   const parked = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
   assert.equal(parked.status, 'waiting_input')
@@ -232,7 +233,7 @@ test('a limit shows as rate_limited with its reset, a missing login says how to 
 })
 
 test('bad input is refused and leaves no session behind', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const file = join(tempDir(t), 'file')
   writeFileSync(file, '')
   const codeOf = async (body: object) =>
@@ -256,7 +257,7 @@ test('bad input is refused and leaves no session behind', async t => {
 })
 
 test('sessions are listed newest first, filtered by status and project, and named apart', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const first = await world.start('write a file')
   await viewWhen(world.daemon, first.id, ({ status }) => status === 'completed')
   const [second, third] = await Promise.all([world.start('write a file'), world.start('write a file')])

@@ -16,7 +16,10 @@ import type { RefusedSpeaker } from '../../src/domain/api.ts'
 import { commandMarkers } from '../../src/workspace/command/run-command.ts'
 import { agentSessions, bodiesOf, isEnd } from '../daemon/agent-sessions.ts'
 import { type DaemonProcess, startDaemon, viewWhen } from '../daemon/daemon-process.ts'
+import { sharedDaemon } from '../daemon/shared-daemon.ts'
 import { tempDir } from '../support/world.ts'
+
+const shared = sharedDaemon()
 
 /** What an agent could write: it reads the token of the daemon and approves the first decision. Prints status and reply. */
 const APPROVE = `
@@ -66,7 +69,7 @@ const DISGUISED = `ulimit -S -x unlimited; (env -i setsid --fork --wait "$0" -e 
 const ORPHANED = 'ulimit -S -x unlimited; env -i setsid --fork "$0" -e "$1" "$2" "$3"; sleep 5'
 
 test('no process that an agent started speaks for a person, whatever it drops of its marks', async t => {
-  const daemon = await startDaemon(t)
+  const daemon = await shared()
   for (const isolation of ['auto', 'marker'] as const) {
     assert.match(await speak(t, daemon, PLAIN, isolation), /^403 .*speaker_refused/, isolation)
     const withoutVariables = 'env -i "$0" -e "$1" "$2" "$3"'
@@ -81,15 +84,15 @@ test('no process that an agent started speaks for a person, whatever it drops of
 })
 
 test('no process that an agent started unlocks, checks or changes secrets', async t => {
-  const daemon = await startDaemon(t)
+  const daemon = await shared()
   for (const route of ['/secrets/forget', '/secrets/unlock', '/secrets/check']) {
     const script = APPROVE.replace('/escalations/1/answer', route)
     assert.match(await speak(t, daemon, PLAIN, 'auto', script), /^403 .*speaker_refused/, route)
   }
 })
 
-test('what the daemon starts for itself speaks for nobody, whatever it drops', async t => {
-  const daemon = await startDaemon(t)
+test('what the daemon starts for itself speaks for nobody, whatever it drops', async () => {
+  const daemon = await shared()
   using forks = openForkServer()
   for (const line of mayRaiseLimits() ? [PLAIN] : [PLAIN, ORPHANED]) {
     const args = ['-c', line, process.execPath, APPROVE, daemon.paths.socket, daemon.paths.tokenFile]
@@ -100,13 +103,13 @@ test('what the daemon starts for itself speaks for nobody, whatever it drops', a
 })
 
 test('the name of a connection, which may look like a list of connections, deceives nobody', async t => {
-  const daemon = await startDaemon(t)
+  const daemon = await shared()
   const script = fileURLToPath(new URL('named-connection.pl', import.meta.url))
   assert.match(await speak(t, daemon, `perl '${script}' "$2" "$3"`, 'marker'), /^HTTP\/1.1 403 /)
 })
 
 test('an agent that attaches to a session is no person who is there', async t => {
-  const daemon = await startDaemon(t)
+  const daemon = await shared()
   const attach = APPROVE.replace('/escalations/1/answer', '/events?attach=1')
     .replace("'POST'", "'GET'")
     .replace(/asked.end.*/, 'asked.end()')
@@ -134,7 +137,7 @@ const client = connect(socket, () => client.write(lines.join('\\r\\n'), () => pr
 `
 
 test('a request whose sender is gone before it is looked at changes nothing, and a person is heard', async t => {
-  const daemon = await startDaemon(t)
+  const daemon = await shared()
   const { socket, tokenFile } = daemon.paths
   const project = tempDir(t)
   const titles = async () =>

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
-import { sharedDaemon } from '../shared-daemon.ts'
-
-const shared = sharedDaemon()
+import { inProcess } from '../in-process.ts'
 
 const ask = (question: string, labels: string[]) =>
   `{ AskUserQuestion: { questions: [{ question: "${question}", header: Choice, multiSelect: false, options: [${labels
@@ -30,7 +28,7 @@ conversations:
 `
 
 test('a known question is answered by the rules at once, and the model hears it', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('Please go on when asked')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.deepEqual(view.questions, { auto: 1, human: 0 })
@@ -43,7 +41,7 @@ test('a known question is answered by the rules at once, and the model hears it'
 })
 
 test('an unknown question waits for a person; the second time it is answered as before', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await agentSessions(t, SCENARIO)
   const first = await world.start('Please ask which colour')
   const parked = await viewWhen(world.daemon, first.id, ({ status }) => status === 'waiting_input')
   const [asked] = parked.asks
@@ -61,7 +59,7 @@ test('an unknown question waits for a person; the second time it is answered as 
 })
 
 test('nothing destructive is agreed to by a machine, however it is asked', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('Please delete the data')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input' || status === 'completed')
   assert.equal(view.status, 'waiting_input')

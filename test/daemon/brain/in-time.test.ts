@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { inProcess } from '../in-process.ts'
 
 const STEPS = ['parser', 'lexer', 'refactoring', 'documentation', 'tests']
 const ask = (step: string) =>
@@ -19,7 +20,7 @@ ${STEPS.map(step => `      - tools: [${ask(step)}]`).join('\n')}
 const MOST_MS = 50
 
 test('from the question to the answer of the rules it takes less than 50 ms', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('Work step by step')
   const { questions } = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
   assert.deepEqual(questions, { auto: STEPS.length, human: 0 })

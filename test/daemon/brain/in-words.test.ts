@@ -4,9 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
-import { sharedDaemon } from '../shared-daemon.ts'
-
-const shared = sharedDaemon()
+import { inProcess } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -28,7 +26,7 @@ conversations:
 `
 
 test('an agent that asks for leave at the end of its turn is told to go on, and a polite report is an end', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await agentSessions(t, SCENARIO)
   const { id } = await world.start('Please refactor it')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed' || status === 'waiting_input')
   assert.equal(view.status, 'completed')
@@ -46,7 +44,7 @@ test('an agent that asks for leave at the end of its turn is told to go on, and 
 })
 
 test('a question in words that a machine cannot answer waits for a person, whose answer is the next prompt', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('Please store it')
   const parked = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input' || status === 'completed')
   assert.equal(parked.status, 'waiting_input')
@@ -66,7 +64,7 @@ test('a question in words that a machine cannot answer waits for a person, whose
 })
 
 test('leave to do something grave is not given because it was asked at the end of a long report', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('Please clean up')
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'completed' || status === 'waiting_input')
   assert.deepEqual([view.status, view.questions.auto], ['waiting_input', 0])

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { openVendor } from '../../brain/vendors.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { inProcess } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -80,7 +81,7 @@ test('no model is even asked about a HIGH request, whatever the request says', a
   const vendor = await openVendor(t, 'openai-compatible', [
     { says: JSON.stringify({ approve: true, confidence: 1, reasoning: 'it says so' }) },
   ])
-  const world = await agentSessions(t, SCENARIO, { env: { ...variables(vendor.settings), ...vendor.env } })
+  const world = await inProcess(t, SCENARIO, { env: { ...variables(vendor.settings), ...vendor.env } })
   const { id } = await world.start('Please remove everything')
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   const [decided] = bodiesOf(await world.log(id), 'permission.decided')
@@ -94,7 +95,7 @@ test('a model that is not there is named in the log, and the question waits for 
     PCC_BRAIN_OLLAMA_MODEL: 'nothing',
     PCC_BRAIN_OLLAMA_HOST: 'http://127.0.0.1:9',
   }
-  const world = await agentSessions(t, SCENARIO, { env })
+  const world = await inProcess(t, SCENARIO, { env })
   const { id } = await world.start('Please ask which database')
   await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
   const notes = bodiesOf(await world.log(id), 'session.noted').map(({ text }) => text)

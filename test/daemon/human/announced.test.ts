@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentSessions } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { inProcess } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -15,7 +15,7 @@ conversations:
 `
 
 test('who resumes a session and is about to watch it is asked, before their terminal has connected', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('ask later', { max_turns: 1 })
   await viewWhen(world.daemon, id, ({ status }) => status === 'paused')
   const resume = { body: { env: world.env, attach: true } }

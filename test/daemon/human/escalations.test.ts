@@ -6,7 +6,8 @@ import type { SessionView } from '../../../src/domain/api.ts'
 import type { Escalation } from '../../../src/domain/escalation.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
-import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
+import { startDaemon, viewWhen } from '../daemon-process.ts'
+import { inProcess, type Sessions } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -76,7 +77,7 @@ test('what was refused at night is listed in the morning; a yes counts next time
 })
 
 test('the routes refuse what is no number, no state, no verdict and no session', async t => {
-  const daemon = await startDaemon(t)
+  const { daemon } = await inProcess(t, SCENARIO)
   for (const number of ['1', '0', '-1', '1.5', '01', 'x', '9999999999']) {
     const reply = await daemon.call('POST', `/escalations/${number}/answer`, { body: { verdict: 'allow' } })
     assert.deepEqual([reply.status, reply.body.error.code], [404, 'escalation_unknown'], number)
@@ -93,7 +94,7 @@ test('the routes refuse what is no number, no state, no verdict and no session',
   assert.equal((await daemon.call('POST', '/escalations/1/answer', stranger)).status, 401)
 })
 
-async function waiting(daemon: DaemonProcess, query = ''): Promise<Escalation[]> {
+async function waiting(daemon: Sessions['daemon'], query = ''): Promise<Escalation[]> {
   const reply = await daemon.call<{ escalations: Escalation[] }>('GET', `/escalations${query}`)
   assert.equal(reply.status, 200)
   return reply.body.escalations

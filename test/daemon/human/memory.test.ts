@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { RememberedView } from '../../../src/domain/remembered-answer.ts'
-import { openStore } from '../../../src/store/open.ts'
-import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { type InProcess, inProcess } from '../in-process.ts'
 
 const DAY_MS = 86_400_000
 const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "" }]'
@@ -41,7 +41,7 @@ test('what a person answered once is remembered', async t => {
   })
 
   await t.test('memory.answers_ttl_days: an older answer does not count', async () => {
-    await using store = await openStore({ file: world.daemon.paths.database })
+    const { store } = world
     const answered_at = Date.now() - 10 * DAY_MS
     await store.transaction(tx => tx.db.updateTable('answers').set({ answered_at }).execute())
     assert.equal(await nextTime(world, { PCC_MEMORY_ANSWERS_TTL_DAYS: '11' }), 'completed')
@@ -58,8 +58,8 @@ test('what a person answered once is remembered', async t => {
 })
 
 /** A person was asked once and answered "blue". */
-async function answeredBlue(t: TestContext): Promise<AgentSessions> {
-  const world = await agentSessions(t, SCENARIO)
+async function answeredBlue(t: TestContext): Promise<InProcess> {
+  const world = await inProcess(t, SCENARIO)
   assert.equal(await nextTime(world), 'waiting_input')
   const [{ number }] = (await world.daemon.call('GET', '/escalations')).body.escalations
   const body = { answer: 'blue', env: world.env }
@@ -68,7 +68,7 @@ async function answeredBlue(t: TestContext): Promise<AgentSessions> {
 }
 
 /** What becomes of a session that asks. */
-async function nextTime(world: AgentSessions, settings: Record<string, string> = {}): Promise<string> {
+async function nextTime(world: InProcess, settings: Record<string, string> = {}): Promise<string> {
   const { id } = await world.start('paint it', { settings })
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input' || status === 'completed')
   return view.status

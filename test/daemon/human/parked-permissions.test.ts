@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Escalation } from '../../../src/domain/escalation.ts'
 import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
-import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
-import { sharedDaemon } from '../shared-daemon.ts'
+import { startDaemon, viewWhen } from '../daemon-process.ts'
+import { inProcess, type Sessions } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -24,34 +24,36 @@ conversations:
       - text: Done.
 `
 const WAIT = { env: { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' } }
-const SHARED = { shared: sharedDaemon(WAIT) }
 
-interface Waiting {
-  world: AgentSessions
+interface Waiting<World> {
+  world: World
   id: string
   askId: string
   number: number
 }
 
-/** A session whose dangerous call waits for a person; it is decision 1 if the daemon is its own. */
-async function waiting(
-  t: TestContext,
-  task = 'Please make the file',
-  options: Parameters<typeof agentSessions>[2] = SHARED,
-): Promise<Waiting> {
-  const world = await agentSessions(t, SCENARIO, options)
+/** A session whose dangerous call waits for a person as decision 1. */
+async function waiting(t: TestContext, task = 'Please make the file'): Promise<Waiting<Sessions>> {
+  return waitingIn(await inProcess(t, SCENARIO, WAIT), task)
+}
+
+/** The same with a daemon as a process and the real agent. */
+async function waitingForReal(t: TestContext, options = WAIT): Promise<Waiting<AgentSessions>> {
+  return waitingIn(await agentSessions(t, SCENARIO, options), 'Please make the file')
+}
+
+async function waitingIn<World extends Sessions>(world: World, task: string): Promise<Waiting<World>> {
   const { id } = await world.start(task)
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
   const [ask] = view.asks
   assert.ok(ask?.kind === 'permission')
   assert.deepEqual([ask.tool, ask.target, ask.risk], ['Bash', 'tee made', 'HIGH'])
-  const [row] = await rows(world.daemon)
-  assert.equal(ask.number, options === SHARED ? row?.number : 1)
+  assert.equal(ask.number, 1)
   return { world, id, askId: ask.ask_id, number: ask.number ?? 0 }
 }
 
 test('permissions.unattended_high = "deny": a HIGH request with nobody there is refused at once', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('Please make the file')
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   const [decided] = bodiesOf(await world.log(id), 'permission.decided')
@@ -59,7 +61,7 @@ test('permissions.unattended_high = "deny": a HIGH request with nobody there is 
 })
 
 test('permissions.unattended_high = "wait": a HIGH request waits as a numbered row, and a yes lets that very call run', async t => {
-  const { world, id } = await waiting(t)
+  const { world, id } = await waitingForReal(t)
   const [row, ...others] = await rows(world.daemon)
   assert.deepEqual(others, [])
   assert.ok(row)
@@ -113,7 +115,7 @@ test('a yes is for one call: the same HIGH request waits again as a new decision
 })
 
 test('a yes is for the script as it was judged: if it has changed, the call is judged anew and waits again', async t => {
-  const world = await agentSessions(t, SCENARIO, SHARED)
+  const world = await inProcess(t, SCENARIO, WAIT)
   const script = join(world.project, 'x.sh')
   writeFileSync(script, 'rm -f old\n')
   const { id } = await world.start('Please run the script')
@@ -135,7 +137,7 @@ test('a yes is for the script as it was judged: if it has changed, the call is j
 })
 
 test('what waits outlives a killed daemon, and its answer resumes the session', async t => {
-  const { world, id } = await waiting(t, undefined, WAIT)
+  const { world, id } = await waitingForReal(t)
   const before = await rows(world.daemon)
   world.daemon.child.kill('SIGKILL')
   await world.daemon.ended
@@ -155,7 +157,7 @@ test('an answer without an environment is given in that which the session was st
 
 test('where that was not kept, in the daemon of a later day, its own counts; with another login it stays open', async t => {
   const unkept = { env: { ...WAIT.env, PCC_SESSIONS_KEEP_ENVIRONMENT: 'false' } }
-  const { world: before, id } = await waiting(t, 'Please make the file', unkept)
+  const { world: before, id } = await waitingForReal(t, unkept)
   before.daemon.child.kill('SIGTERM')
   await before.daemon.ended
   const world = { ...before, daemon: await startDaemon(t, { home: before.daemon.home, ...unkept }) }
@@ -215,10 +217,10 @@ test('a session that is stopped needs no answer any more', async t => {
   assert.equal(existsSync(join(world.project, 'made')), false)
 })
 
-function answer(daemon: DaemonProcess, number: number, body: object) {
+function answer(daemon: Sessions['daemon'], number: number, body: object) {
   return daemon.call('POST', `/escalations/${number}/answer`, { body })
 }
 
-async function rows(daemon: DaemonProcess, query = ''): Promise<Escalation[]> {
+async function rows(daemon: Sessions['daemon'], query = ''): Promise<Escalation[]> {
   return (await daemon.call<{ escalations: Escalation[] }>('GET', `/escalations${query}`)).body.escalations
 }

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { Escalation } from '../../../src/domain/escalation.ts'
-import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { type Reply, viewWhen } from '../daemon-process.ts'
-import { sharedDaemon } from '../shared-daemon.ts'
-
-const shared = sharedDaemon()
+import { inProcess, type Sessions } from '../in-process.ts'
 
 const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "like the sky" }]'
 const SCENARIO = `
@@ -26,7 +24,7 @@ conversations:
 `
 
 test('a parked question is a numbered row; what does not answer it leaves it open, an option number answers it', async t => {
-  const { world, id, answer } = await parked(t, 'ask one')
+  const { world, id, answer } = await parked(await agentSessions(t, SCENARIO), 'ask one')
   const [row] = (await world.daemon.call<{ escalations: Escalation[] }>('GET', '/escalations')).body.escalations
   assert.deepEqual([row?.number, row?.kind, row?.state, row?.target], [1, 'question', 'open', 'Which colour?'])
   assert.deepEqual(Object.keys(row?.input ?? {}), ['questions'])
@@ -58,7 +56,7 @@ test('a parked question is a numbered row; what does not answer it leaves it ope
 })
 
 test('each part of a question gets its own answer, in words or numbers', async t => {
-  const { world, id, answer } = await parked(t, 'ask two')
+  const { world, id, answer } = await parked(await inProcess(t, SCENARIO), 'ask two')
   assert.match(
     (await answer({ answer: 'red', env: world.env })).body.error.message,
     /it asks 2 questions, and one answer/,
@@ -76,14 +74,14 @@ test('each part of a question gets its own answer, in words or numbers', async t
 })
 
 test('a person may decline to answer, and the agent is told why', async t => {
-  const { world, id, answer } = await parked(t, 'ask one')
+  const { world, id, answer } = await parked(await inProcess(t, SCENARIO), 'ask one')
   assert.equal((await answer({ verdict: 'deny', reason: 'you choose', env: world.env })).status, 200)
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.match(bodiesOf(await world.log(id), 'agent.said').at(-1)?.text ?? '', /You said: .*you choose/)
 })
 
 test('an answer at a terminal settles the same row', async t => {
-  const { world, id, askId, number } = await parked(t, 'ask one')
+  const { world, id, askId, number } = await parked(await inProcess(t, SCENARIO), 'ask one')
   const answers = { 'Which colour?': 'red' }
   const body = { ask_id: askId, answers, by: 'ann', env: world.env }
   assert.equal((await world.daemon.call('POST', `/sessions/${id}/answers`, { body })).status, 200)
@@ -93,7 +91,7 @@ test('an answer at a terminal settles the same row', async t => {
 })
 
 interface Parked {
-  world: AgentSessions
+  world: Sessions
   id: string
   askId: string
   number: number
@@ -101,8 +99,7 @@ interface Parked {
   answer(body: object): Promise<Reply<any>>
 }
 
-async function parked(t: TestContext, task: string): Promise<Parked> {
-  const world = await agentSessions(t, SCENARIO, { shared })
+async function parked(world: Sessions, task: string): Promise<Parked> {
   const { id } = await world.start(task)
   const view = await viewWhen(world.daemon, id, ({ status }) => status === 'waiting_input')
   const number = view.asks[0]?.number ?? 0

@@ -6,7 +6,8 @@ import type { EscalationView } from '../../../src/domain/escalation.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { claimParked } from '../../../src/supervisor/session/resume-parked.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
-import { type DaemonProcess, startDaemon, viewWhen } from '../daemon-process.ts'
+import { startDaemon, viewWhen } from '../daemon-process.ts'
+import { inProcess, type Sessions } from '../in-process.ts'
 
 const OPTIONS = '[{ label: red, description: "" }, { label: blue, description: "" }]'
 const MARKED = '[{ label: "blue (Recommended)", description: "" }, { label: Red, description: "" }]'
@@ -23,7 +24,7 @@ conversations:
 `
 
 test('the same question of several sessions is one entry, and one answer lets all of them go on', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const ids: string[] = []
   // One is stopped; of the two that go on, one asks in other words.
   for (const task of ['paint it', 'paint it', 'paint again']) ids.push((await world.start(task)).id)
@@ -98,10 +99,10 @@ test('of a daemon that dies between the answer and the sessions, the next one br
   assert.deepEqual(await rows(daemon), [])
 })
 
-function parked(daemon: DaemonProcess, id: string): Promise<SessionView> {
+function parked(daemon: Sessions['daemon'], id: string): Promise<SessionView> {
   return viewWhen(daemon, id, ({ status }) => status === 'waiting_input')
 }
 
-async function rows(daemon: DaemonProcess, query = ''): Promise<EscalationView[]> {
+async function rows(daemon: Sessions['daemon'], query = ''): Promise<EscalationView[]> {
   return (await daemon.call<{ escalations: EscalationView[] }>('GET', `/escalations${query}`)).body.escalations
 }

@@ -4,12 +4,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { Escalation } from '../../../src/domain/escalation.ts'
-import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { inProcess, type Sessions } from '../in-process.ts'
 import { sharedDaemon } from '../shared-daemon.ts'
 
 /** Retries follow at once; how long they wait is tested with `decide`. */
-const AT_ONCE = { shared: sharedDaemon({ env: { PCC_SESSIONS_RETRY_SECONDS: '0' } }) }
+const SOON = { env: { PCC_SESSIONS_RETRY_SECONDS: '0' } }
+const AT_ONCE = { shared: sharedDaemon(SOON) }
 
 const STORM = `
 conversations:
@@ -47,17 +49,17 @@ conversations:
       - fault: prompt_too_long
 `
 
-async function pending({ daemon }: AgentSessions): Promise<Escalation[]> {
+async function pending({ daemon }: Sessions): Promise<Escalation[]> {
   return (await daemon.call<{ escalations: Escalation[] }>('GET', '/escalations')).body.escalations
 }
 
 /** The session after its last retry. */
-function givenUp({ daemon }: AgentSessions, id: string): Promise<SessionView> {
+function givenUp({ daemon }: Sessions, id: string): Promise<SessionView> {
   return viewWhen(daemon, id, view => view.status === 'paused' && view.resumes_at === null)
 }
 
 test('sessions.retry_seconds: what may pass is tried three times, then it waits for a person: yes tries again, no leaves it', async t => {
-  const world = await agentSessions(t, STORM, AT_ONCE)
+  const world = await inProcess(t, STORM, SOON)
   const { daemon } = world
   const started = await Promise.all(['yes', 'no', 'resume'].map(name => world.start(`Sail through the storm: ${name}`)))
   const [yes, no, resumed] = started.map(({ id }) => id)
@@ -91,6 +93,17 @@ test('sessions.retry_seconds: what may pass is tried three times, then it waits 
   }
   assert.deepEqual(await pending(world), [], 'nothing is left to decide')
   assert.equal((await answer(resumed, { verdict: 'allow' })).status, 409, 'it went on without an answer')
+})
+
+test('a real agent that met an overloaded model is begun again by itself, and goes on when it is no more', async t => {
+  const world = await agentSessions(t, STORM, AT_ONCE)
+  const { id } = await world.start('Sail through the storm')
+  const stream = await world.daemon.stream(`/events?session=${id}`)
+  await stream.until(({ kind, body }) => kind === 'session.ended' && 'reason' in body && /try 1 of 3/.test(body.reason))
+  stream.close()
+  writeFileSync(join(world.project, 'calm'), '')
+  await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
+  assert.equal(bodiesOf(await world.log(id), 'task.finished').length, 1)
 })
 
 test('what does not pass by itself says what to do: a model is not tried again, and work waits for an account', async t => {
@@ -127,7 +140,7 @@ test('with its turns used up a session pauses with a checkpoint, and a resume go
   const work = (name: string) => `{ Bash: { command: "touch ${name}", description: Work } }`
   const turns = ['one', 'two', 'three'].map(name => `      - tools: [${work(name)}]\n`).join('')
   const scenario = `conversations:\n  - match: in steps\n    turns:\n${turns}      - text: All done.\n`
-  const world = await agentSessions(t, scenario, AT_ONCE)
+  const world = await inProcess(t, scenario, SOON)
   const { id } = await world.start('Go in steps', { max_turns: 2 })
   const capped = await viewWhen(world.daemon, id, ({ ended_at }) => ended_at !== null)
   assert.deepEqual(

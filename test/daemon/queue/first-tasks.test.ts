@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FirstTask } from '../../../src/domain/task.ts'
-import { agentSessions, bodiesOf } from '../agent-sessions.ts'
-import { startDaemon, viewWhen } from '../daemon-process.ts'
+import { bodiesOf } from '../agent-sessions.ts'
+import { viewWhen } from '../daemon-process.ts'
+import { inProcess } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -20,7 +21,7 @@ const TASKS: FirstTask[] = [
 ]
 
 test('a session that begins with a whole queue works through it by priority and dependency, and is named by its title', async t => {
-  const { start, daemon, log } = await agentSessions(t, SCENARIO)
+  const { start, daemon, log } = await inProcess(t, SCENARIO)
   const requirements = { title: 'Notes API', tasks: [], preferences: [], constraints: [] }
   const { id, name } = await start('Make the schema', { tasks: TASKS, requirements })
   assert.equal(name, 'notes-api')
@@ -44,9 +45,9 @@ test('a session that begins with a whole queue works through it by priority and 
 })
 
 test('a list of first tasks that does not hold together is refused, and no session is made', async t => {
-  const daemon = await startDaemon(t)
+  const { daemon, project } = await inProcess(t, SCENARIO)
   const start = async (tasks: unknown[]) => {
-    const body = { project: daemon.home, task: 'a', env: {}, tasks }
+    const body = { project, task: 'a', env: {}, tasks }
     const reply = await daemon.call('POST', '/sessions', { body })
     assert.equal(reply.status, 400, JSON.stringify(reply.body))
     return String(reply.body.error.message)

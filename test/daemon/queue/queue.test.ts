@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import type { SessionView } from '../../../src/domain/api.ts'
 import type { AddedTask, TaskView } from '../../../src/domain/task.ts'
-import { type AgentSessions, agentSessions, bodiesOf } from '../agent-sessions.ts'
+import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
-import { sharedDaemon } from '../shared-daemon.ts'
-
-const shared = sharedDaemon()
+import { inProcess, type Sessions } from '../in-process.ts'
 
 /** The first task lasts until the file `go` exists. */
 const SCENARIO = `
@@ -21,7 +19,7 @@ conversations:
 `
 
 test('a session works through its queue by priority and by what comes after what, in one conversation', async t => {
-  const { world, id } = await atWork(t)
+  const { world, id } = await atWork(await agentSessions(t, SCENARIO))
   const docs = await add(world, id, 'the docs')
   const added = [
     docs,
@@ -77,7 +75,7 @@ test('a session works through its queue by priority and by what comes after what
 })
 
 test('a task is taken out of the queue before it has begun, and not after', async t => {
-  const { world, id } = await atWork(t)
+  const { world, id } = await atWork(await inProcess(t, SCENARIO))
   const unwanted = await add(world, id, 'unwanted')
   const after = await add(world, id, 'follows', { after: ['unwanted'] })
   const path = (ref: string) => `/sessions/${id}/tasks/${encodeURIComponent(ref)}`
@@ -99,7 +97,7 @@ test('a task is taken out of the queue before it has begun, and not after', asyn
 })
 
 test('what cannot be queued is refused by name, and nothing is left of it', async t => {
-  const { world, id } = await atWork(t)
+  const { world, id } = await atWork(await inProcess(t, SCENARIO))
   const post = (body: object) => world.daemon.call('POST', `/sessions/${id}/tasks`, { body })
   for (const [body, status, code, words] of [
     [{ task: ' ' }, 400, 'task_empty', /empty/],
@@ -117,7 +115,8 @@ test('what cannot be queued is refused by name, and nothing is left of it', asyn
 })
 
 test('a more urgent task that is added while a session waits for its place comes after the one it was started with', async t => {
-  const world = await agentSessions(t, SCENARIO, { env: { PCC_SESSIONS_MAX_CONCURRENT: '1' } })
+  const world = await inProcess(t, SCENARIO, { env: { PCC_SESSIONS_MAX_CONCURRENT: '1' } })
+  patient(world)
   const front = await world.start('Do the first job')
   const { id, status } = await world.start('Do the first job in line')
   assert.equal(status, 'idle')
@@ -154,20 +153,25 @@ test('a more urgent task that is added while a session waits for its place comes
   )
 })
 
-async function atWork(t: TestContext): Promise<{ world: AgentSessions; id: string }> {
-  const world = await agentSessions(t, SCENARIO, { shared })
+async function atWork(world: Sessions): Promise<{ world: Sessions; id: string }> {
+  patient(world)
   const { id } = await world.start('Do the first job')
   await viewWhen(world.daemon, id, ({ queue }) => queue?.[0]?.state === 'running')
   return { world, id }
 }
 
-async function add(world: AgentSessions, id: string, task: string, more: object = {}): Promise<AddedTask> {
+async function add(world: Sessions, id: string, task: string, more: object = {}): Promise<AddedTask> {
   const body = { task, env: world.env, ...more }
   const reply = await world.daemon.call<AddedTask>('POST', `/sessions/${id}/tasks`, { body })
   assert.equal(reply.status, 201, JSON.stringify(reply.body))
   return reply.body
 }
 
-function go({ project }: AgentSessions): void {
+/** An agent that gives up before the file is there would be begun a second time. */
+function patient({ env }: Sessions): void {
+  env['CLAUDE_CODE_MAX_RETRIES'] = '1000'
+}
+
+function go({ project }: Sessions): void {
   writeFileSync(join(project, 'go'), '')
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionView } from '../../../src/domain/api.ts'
-import { agentSessions } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { inProcess } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -16,7 +16,7 @@ conversations:
 `
 
 test('a conversation that a live session is in cannot be resumed a second time; a copy of it can', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const first = await world.start('begin')
   const { vendor_id } = await viewWhen(world.daemon, first.id, ({ status }) => status === 'completed')
   assert.ok(vendor_id)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { inProcess } from '../in-process.ts'
 
 const SCENARIO = `
 conversations:
@@ -20,7 +21,7 @@ conversations:
 `
 
 test('--allowed-tools: the named command runs with nobody there, another one does not', async t => {
-  const world = await agentSessions(t, SCENARIO)
+  const world = await inProcess(t, SCENARIO)
   const { id } = await world.start('Run two commands', { allowed_tools: ['Bash(tee named)', 'Bash'] })
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.deepEqual(

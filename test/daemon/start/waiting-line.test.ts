@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { findMarked } from '../../../src/base/process/sweep.ts'
 import { agentSessions, bodiesOf } from '../agent-sessions.ts'
 import { viewWhen } from '../daemon-process.ts'
+import { inProcess } from '../in-process.ts'
 import { sharedDaemon } from '../shared-daemon.ts'
 import { warmProcess } from './warm-process.ts'
 
@@ -63,7 +64,7 @@ test('a session that is stopped while it waits never starts, its warm process en
 })
 
 test('a session that is paused while it waits in line leaves the line, and a resume puts it back', async t => {
-  const world = await agentSessions(t, SCENARIO, { shared })
+  const world = await inProcess(t, SCENARIO, { env: ONE_AT_A_TIME })
   await world.start('Do the long one')
   const next = await world.start('Do the next one')
   const paused = await world.daemon.call('POST', `/sessions/${next.id}/pause`)

@@ -8,7 +8,7 @@ import { openAuthenticator } from '../../../src/daemon/api/authenticate.ts'
 import { ApiKeys } from '../../../src/daemon/api/keys.ts'
 import { openLazyMetrics } from '../../../src/daemon/api/metrics.ts'
 import type { DaemonContext } from '../../../src/daemon/context.ts'
-import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
+import { openLazyBrains, openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import { openSecrets } from '../../../src/domain/config/open-secrets.ts'
@@ -25,6 +25,8 @@ import { tempDir } from '../../support/world.ts'
 import type { ScriptedAgent } from './scripted-agent.ts'
 
 const TOKEN = 'a-token-of-this-test-only'
+
+export type Method = 'GET' | 'POST' | 'DELETE'
 
 export interface Reply {
   status: number
@@ -59,7 +61,7 @@ export interface ScriptedWorld {
   runDir: string
   /** Moves the clock and wakes everything that waits for a time. */
   pass(ms: number): void
-  call(method: 'GET' | 'POST', path: string, body?: object): Promise<Reply>
+  call(method: Method, path: string, body?: object, headers?: Record<string, string | undefined>): Promise<Reply>
   start(task: string, more?: object): Promise<string>
   view(id: string): Promise<SessionView>
   /** Resolves with the first view that matches. */
@@ -75,6 +77,7 @@ export async function scriptedWorld(
   agent: ScriptedAgent,
   settings: Record<string, string> = {},
   driverFor: SupervisorOptions['driverFor'] = async () => agent.driver,
+  brains: 'none' | 'as set' = 'none',
 ): Promise<ScriptedWorld> {
   const home = tempDir(t)
   const project = tempDir(t, 'pcc-project-')
@@ -98,6 +101,7 @@ export async function scriptedWorld(
   const configs: Config[] = []
   const environments: Record<string, string | undefined>[] = []
   const secrets = openSecrets({ paths, env: settings })
+  const lazyBrains = openLazyBrains(secrets)
   const supervisor = new Supervisor({
     ...{
       secrets,
@@ -118,7 +122,7 @@ export async function scriptedWorld(
     brainsFor: async (config, env) => {
       configs.push(config)
       environments.push(env)
-      return []
+      return brains === 'none' ? [] : lazyBrains.get(config, env)
     },
     driverFor,
     mayStart: () => disk.reason,
@@ -174,9 +178,12 @@ export async function scriptedWorld(
     await learned[Symbol.asyncDispose]()
     await store.close()
   })
-  const call: ScriptedWorld['call'] = async (method, url, body) => {
-    const headers = { host: 'pcc', authorization: `Bearer ${TOKEN}` }
-    const reply = await app.inject({ method, url, headers, ...(body && { payload: body }) })
+  const call: ScriptedWorld['call'] = async (method, url, body, more = {}) => {
+    const sent = body === undefined ? {} : { payload: JSON.stringify(body) }
+    const typed = body === undefined ? {} : { 'content-type': 'application/json' }
+    const named = Object.entries({ host: 'pcc', authorization: `Bearer ${TOKEN}`, ...typed, ...more })
+    const headers = Object.fromEntries(named.filter((pair): pair is [string, string] => pair[1] !== undefined))
+    const reply = await app.inject({ method, url, headers, ...sent })
     return { status: reply.statusCode, body: reply.json() }
   }
   const view = async (id: string) => (await call('GET', `/sessions/${id}`)).body as SessionView
