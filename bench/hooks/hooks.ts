@@ -8,6 +8,7 @@ import { HOOK_SCHEMA_VERSION } from '../../src/domain/hooks.ts'
 import { openStore } from '../../src/store/open.ts'
 import { openCaptureQueue } from '../../src/supervisor/hooks/capture.ts'
 import { readHookSettings } from '../../src/supervisor/hooks/hook-settings.ts'
+import { HookOutbox } from '../../src/supervisor/hooks/outbox.ts'
 import { promptContextFeature } from '../../src/supervisor/hooks/prompt-context.ts'
 import { agentEnv } from '../../test/support/world.ts'
 import { CLAUDE, measureCalls, openCallingModel } from '../call-time.ts'
@@ -124,7 +125,9 @@ async function benchCapture(): Promise<BenchRow> {
   const home = join(dir, 'home/.perpetualcc')
   const paths = appPathsFor({ env })
   await using store = await openStore({ file: paths.database })
-  const record = openCaptureQueue(rows => store.observed.capture(rows))
+  const record = openCaptureQueue(rows => store.observed.capture(rows), {
+    instead: rows => void new HookOutbox(paths).add(rows),
+  })
   const started = performance.now()
   const half = EVENTS / 2
   const share = half / WRITERS

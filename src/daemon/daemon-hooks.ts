@@ -5,6 +5,7 @@ import type { HookOutput } from '../domain/hooks.ts'
 import { openCaptureQueue } from '../supervisor/hooks/capture.ts'
 import { readHookSettings } from '../supervisor/hooks/hook-settings.ts'
 import { type HookRequest, openHooks } from '../supervisor/hooks/open-hooks.ts'
+import { HookOutbox } from '../supervisor/hooks/outbox.ts'
 import type { HookCaller, HookContext } from '../supervisor/hooks/router.ts'
 import { openStopJudges } from '../supervisor/hooks/stop-judges.ts'
 import type { TriageDeps } from '../supervisor/hooks/triage.ts'
@@ -28,7 +29,8 @@ export interface DaemonHooks {
 export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
   const { paths, agentEnv: env, log, store, policy, supervisor, memory } = daemon
   const processes = new VendorProcesses(paths)
-  const record = openCaptureQueue(rows => store.observed.capture(rows))
+  const outbox = new HookOutbox(paths)
+  const record = openCaptureQueue(rows => store.observed.capture(rows), { instead: rows => void outbox.add(rows) })
   const asking = new WeakMap<HookCaller, () => Promise<Peer[]>>()
   const peersOf = async (caller: HookCaller): Promise<PeerProcess[]> => {
     const peers = (await asking.get(caller)?.()) ?? []

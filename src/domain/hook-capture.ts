@@ -10,6 +10,8 @@ const Dollars = z.number().min(0).max(100_000)
 
 /** What every captured event says of its origin. `id` is given where the event happened: the same id is stored once. */
 const Base = z.object({
+  /** Events of earlier versions have none. */
+  schema_version: z.literal(1).optional(),
   id: Text,
   vendor: z.enum(HOOK_VENDORS),
   /** The vendor's id of the conversation. */

@@ -26,6 +26,8 @@ const number = (value: unknown): value is number => Number.isFinite(value)
 const flag = (value: unknown): value is boolean => typeof value === 'boolean'
 const parts = (value: unknown): value is { tool: string; input: Record<string, unknown> }[] =>
   Array.isArray(value) && value.every(part => isObject(part) && text(part['tool']) && isObject(part['input']))
+const streams = (value: unknown): value is { stdout: string; stderr: string } =>
+  isObject(value) && text(value['stdout']) && text(value['stderr'])
 const vendor = (value: unknown): value is HookVendor => HOOK_VENDORS.some(name => name === value)
 
 function maybe<Value>(check: Check<Value>): Check<Value | undefined> {
@@ -78,6 +80,8 @@ const Kinds = {
     ok: flag,
     /** What the tool returned, as text; capped by the translator. */
     output: text,
+    /** The two streams of a command, where the vendor keeps them apart. */
+    streams: maybe(streams),
     exit_code: maybe(number),
     duration_ms: maybe(number),
   },
@@ -90,8 +94,6 @@ const Kinds = {
     again: flag,
     /** Work that still runs in the background. */
     background: number,
-    /** The context is so full that going on makes no sense; absent where the vendor does not say. */
-    full_context: maybe(flag),
     model: maybe(word),
   },
   compaction: Base,

@@ -1,5 +1,5 @@
 import type { HookEvent, HookManifest } from '../../domain/hooks.ts'
-import { findExitCode, outputText, readCommonFields, readEvent } from './read-event.ts'
+import { findExitCode, outputText, readCommonFields, readEvent, readStreams } from './read-event.ts'
 
 /** Claude Code. Its tools have our names. */
 export const claudeHooks: HookManifest = {
@@ -42,6 +42,7 @@ export function readClaude(native: string, stdin: unknown): HookEvent | undefine
       input: given['tool_input'],
       ok: native !== 'PostToolUseFailure',
       output,
+      streams: readStreams(given['tool_response']),
       exit_code: native === 'PostToolUseFailure' ? findExitCode(output) : undefined,
       duration_ms: given['duration_ms'],
       text: given['prompt'] ?? given['last_assistant_message'] ?? given['message'] ?? '',

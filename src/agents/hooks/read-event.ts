@@ -106,6 +106,13 @@ export function outputText(response: unknown): string {
   return capOutput(typeof stdout === 'string' ? said.join('\n') : JSON.stringify(response))
 }
 
+/** What a command wrote to each of its streams, if a response keeps them apart. */
+export function readStreams(response: unknown): { stdout: string; stderr: string } | undefined {
+  const { stdout, stderr } = isObject(response) ? response : {}
+  if (typeof stdout !== 'string' || typeof stderr !== 'string') return undefined
+  return { stdout: capOutput(stdout), stderr: capOutput(stderr) }
+}
+
 /** The exit code that a tool's text names, if it does. */
 export function findExitCode(text: string): number | undefined {
   const [, code] = /(?:^|\n|<shellId: \w+ completed with )exit code:? (-?\d+)/i.exec(text) ?? []

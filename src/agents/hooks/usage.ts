@@ -16,6 +16,8 @@ interface RecordedAnswer extends UsedTokens {
   /** Of the answer: a record may hold it several times. */
   id: string
   model?: string | undefined
+  /** The tokens that the model takes at once, where the vendor says so. */
+  window?: number | undefined
 }
 
 /** What a conversation used in some lines of its record. */
@@ -79,12 +81,12 @@ const FORMS: Record<HookVendor, z.ZodType<RecordedAnswer>> = {
       data: z.object({
         usage: z.object({
           model: z.string().optional(),
-          ...{ inputTokens: count, outputTokens: count, cacheReadTokens: count },
+          ...{ inputTokens: count, outputTokens: count, cacheReadTokens: count, maxPromptTokens: count },
         }),
       }),
     })
     .transform(({ id, data: { usage } }) => ({
-      ...{ id, model: usage.model, output: usage.outputTokens },
+      ...{ id, model: usage.model, output: usage.outputTokens, window: usage.maxPromptTokens || undefined },
       ...splitInput(usage.inputTokens, usage.cacheReadTokens),
     })),
 }
@@ -116,6 +118,26 @@ export function sumUsage(vendor: HookVendor, lines: readonly string[], model?: s
     cost_usd: costs.reduce((sum, cost) => (sum === undefined || cost === undefined ? undefined : sum + cost), 0),
     total_cost_usd: CostState.safeParse(total).data?.totalCostUSD,
   }
+}
+
+/** Codex says beside each answer how much its model takes at once. */
+const CodexWindow = z.object({
+  payload: z.object({ type: z.literal('token_count'), info: z.object({ model_context_window: z.int().min(1) }) }),
+})
+
+/**
+ * How full the context of a conversation is, as a share of what its model takes at once, by the last answer in these lines; undefined if
+ * there is none. Claude Code writes down no size: its models take 200,000 tokens, and a million where more are there already. The models of
+ * Gemini CLI take a million.
+ */
+export function contextFill(vendor: HookVendor, lines: readonly string[]): number | undefined {
+  const records = lines.map(line => parseJson(line))
+  const last = records.flatMap(record => FORMS[vendor].safeParse(record).data ?? []).at(-1)
+  if (!last) return undefined
+  const tokens = last.input + last.cacheRead + last.cacheWrite + last.output
+  const said = records.flatMap(record => CodexWindow.safeParse(record).data?.payload.info.model_context_window ?? [])
+  const usual = vendor === 'claude' && tokens <= 200_000 ? 200_000 : 1_000_000
+  return tokens / (last.window ?? said.at(-1) ?? usual)
 }
 
 /**

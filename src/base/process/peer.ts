@@ -141,7 +141,8 @@ function findUsers(list: string, row: RegExp): number[] {
   return [...new Set([...(rows[0] ?? '').matchAll(/pid=(\d+),fd=/g)].map(([, pid]) => Number(pid)))]
 }
 
-function describeProcess(pid: number): Peer {
+/** A process and the marks that it and its parents carry. */
+export function describeProcess(pid: number): Peer {
   if (pid === process.pid) return { kind: 'own' }
   const { name } = sessionMarker('')
   const [values, brands] = [new Set<string>(), new Set<string>()]

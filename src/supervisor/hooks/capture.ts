@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
 import { checksum } from '../../base/ids.ts'
@@ -15,8 +16,10 @@ import type { VendorProcess } from './vendor-process.ts'
 const MOST_CHARS = 4_000
 /** A larger file is not hashed. */
 const MOST_HASHED_BYTES = 4_000_000
-/** Edits that have begun and not ended; an agent has a few at once. */
-const MOST_EDITS = 200
+/** Calls that have begun and not ended; an agent has a few at once. */
+const MOST_CALLS = 200
+/** No call takes longer: the clock was set. */
+const LONGEST_MS = 86_400_000
 
 /** An event and what is known besides. */
 export interface CaptureInput {
@@ -31,7 +34,7 @@ export interface CaptureInput {
 
 /** Capture without the fields that all share. */
 type Part = Captured extends infer Each ? (Each extends Captured ? Omit<Each, SharedField> : never) : never
-type SharedField = 'id' | 'vendor' | 'session' | 'project' | 'subagent' | 'call_id' | 'named_task'
+type SharedField = 'schema_version' | 'id' | 'vendor' | 'session' | 'project' | 'subagent' | 'call_id' | 'named_task'
 
 export interface Capture {
   /** What an event is stored as. Nothing is stored here. */
@@ -45,9 +48,10 @@ export function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'sess
 
 /** Turns events into what is stored: texts are capped, and secrets are removed. */
 export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
-  const before = openEditHashes(join(run, 'hook-edits'))
+  const before = openCallNotes(join(run, 'hook-calls'))
   return {
-    describe({ id, at, event, project, decision, process }) {
+    describe({ id, at, event: reported, project, decision, process }) {
+      const event = reported.kind === 'tool_after' ? withDuration(reported, at, before) : reported
       const { vendor, session, agent_id } = event
       const call = 'call_id' in event && event.call_id !== undefined ? { call_id: event.call_id } : {}
       const subject = observedId(event)
@@ -58,10 +62,14 @@ export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
       }
       const model = event.kind === 'session_start' || event.kind === 'usage' ? (event.model ?? null) : null
       const about = { pid: process?.pid ?? null, start_time: process?.startTime ?? null, model }
-      if (event.kind === 'tool_before' && decision?.verdict !== 'deny') keepHashes(event, before)
+      if (event.kind === 'tool_before' && decision?.verdict !== 'deny') {
+        before.keep(timeKey(event), String(at))
+        keepHashes(event, before)
+      }
       const parts = [...describeEvent(event, before), ...(decision ? [describeDecision(event, decision)] : [])]
       return parts.map((part, index) => {
-        const body = { ...shared, ...capTexts(part), id: parts.length === 1 ? id : `${id}.${index}` } as Captured
+        const own = { schema_version: 1, id: parts.length === 1 ? id : `${id}.${index}` }
+        const body = { ...shared, ...capTexts(part), ...own } as Captured
         return { at, subject, body, about }
       })
     },
@@ -81,7 +89,14 @@ function findTask(event: HookEvent, file: string): string | undefined {
   return named
 }
 
-function describeEvent(event: HookEvent, before: EditHashes): Part[] {
+/** Most vendors do not say how long a call took, so the time since it was judged counts, the person's own answer included. */
+function withDuration(event: HookEventOf<'tool_after'>, at: number, before: CallNotes): HookEventOf<'tool_after'> {
+  const began = before.take(timeKey(event))
+  const took = began === null ? Number.NaN : at - Number(began)
+  return event.duration_ms === undefined && took >= 0 && took < LONGEST_MS ? { ...event, duration_ms: took } : event
+}
+
+function describeEvent(event: HookEvent, before: CallNotes): Part[] {
   switch (event.kind) {
     case 'session_start':
       return [{ type: 'session_start', agent_id: event.session, working_directory: event.cwd }]
@@ -127,15 +142,16 @@ function describeStart({ tool, input, parts, cwd }: HookEventOf<'tool_before'>):
   return use.does === 'command' ? [start, { type: 'bash_command', command: use.command, working_dir: cwd }] : [start]
 }
 
-function describeResult(event: HookEventOf<'tool_after'>, before: EditHashes): Part[] {
+function describeResult(event: HookEventOf<'tool_after'>, before: CallNotes): Part[] {
   const { tool, input, ok, output, exit_code = null, duration_ms = null } = event
   const ended: Part = ok
     ? { type: 'tool_use_complete', tool_name: tool, result: output, duration_ms }
     : { type: 'tool_error', tool_name: tool, error_message: output }
   const use = readToolUse(tool, input)
   if (use.does === 'command') {
-    const [stdout, stderr] = ok ? [output, ''] : ['', output]
-    return [ended, { type: 'bash_output', command: use.command, exit_code, stdout, stderr, duration_ms }]
+    // Most vendors join the two streams.
+    const streams = event.streams ?? (ok ? { stdout: output, stderr: '' } : { stdout: '', stderr: output })
+    return [ended, { type: 'bash_output', command: use.command, exit_code, ...streams, duration_ms }]
   }
   return ok ? [ended, ...callsOf(event).flatMap(call => describeFile(event, call, before))] : [ended]
 }
@@ -148,14 +164,15 @@ function callsOf(event: CallEvent): readonly Call[] {
   return event.parts?.length ? event.parts : [event]
 }
 
-function describeFile(event: CallEvent, { tool, input }: Call, before: EditHashes): Part[] {
+function describeFile(event: CallEvent, { tool, input }: Call, before: CallNotes): Part[] {
   const use = readToolUse(tool, input)
   if (use.does === 'read') return [{ type: 'file_read', file_path: use.path }]
   if (use.does !== 'write') return []
   const { content, old_string, new_string } = input
   if (typeof content === 'string')
     return [{ type: 'file_write', file_path: use.path, content_size: Buffer.byteLength(content) }]
-  const old_hash = before.take(keyOf(event, use.path))
+  const kept = before.take(keyOf(event, use.path))
+  const old_hash = kept !== null && /^[0-9a-f]{64}$/.test(kept) ? kept : null
   const new_hash = hashFile(resolve(event.cwd, use.path))
   const lines_changed = Math.max(countLines(old_string), countLines(new_string))
   return [{ type: 'file_edit', file_path: use.path, old_hash, new_hash, lines_changed }]
@@ -166,42 +183,47 @@ function describeDecision(event: HookEvent, { verdict, risk, reason, by }: Decis
   return { type: 'call_decided', tool_name, verdict, risk, reason, by }
 }
 
-/** Hashes of files before they are edited. They are kept in files, because each hook may be a process of its own. */
-interface EditHashes {
-  keep(key: string, hash: string): void
+/** When calls began, and the hashes of files before they are edited. Kept in files, because each hook may be a process of its own. */
+interface CallNotes {
+  keep(key: string, text: string): void
   take(key: string): string | null
 }
 
-function openEditHashes(folder: string): EditHashes {
+function openCallNotes(folder: string): CallNotes {
   const fileOf = (key: string) => join(folder, hashText(key).slice(0, 32))
   return {
-    keep(key, hash) {
+    keep(key, text) {
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 })
         const names = readdirSync(folder)
         // Of calls that never ended.
-        if (names.length > MOST_EDITS) for (const name of names) rmSync(join(folder, name), { force: true })
+        if (names.length > MOST_CALLS) for (const name of names) rmSync(join(folder, name), { force: true })
         rmSync(fileOf(key), { force: true })
-        writeFileSync(fileOf(key), hash, { mode: 0o600, flag: 'wx' })
+        writeFileSync(fileOf(key), text, { mode: 0o600, flag: 'wx' })
       } catch {
-        // Then the hash is not known, which the event says.
+        // Then it is not known, which the event says.
       }
     },
     take(key) {
-      const hash = readRegularFileNow(fileOf(key), 100)?.toString() ?? null
-      if (hash !== null) rmSync(fileOf(key), { force: true })
-      return hash !== null && /^[0-9a-f]{64}$/.test(hash) ? hash : null
+      const text = readRegularFileNow(fileOf(key), 100)?.toString() ?? null
+      if (text !== null) rmSync(fileOf(key), { force: true })
+      return text
     },
   }
 }
 
-function keepHashes(event: HookEventOf<'tool_before'>, before: EditHashes): void {
+function keepHashes(event: HookEventOf<'tool_before'>, before: CallNotes): void {
   for (const { tool, input } of callsOf(event)) {
     const use = readToolUse(tool, input)
     const hash =
       use.does === 'write' && typeof input['content'] !== 'string' ? hashFile(resolve(event.cwd, use.path)) : null
     if (use.does === 'write' && hash !== null) before.keep(keyOf(event, use.path), hash)
   }
+}
+
+/** A vendor that does not say which call it is about repeats its input. */
+function timeKey(event: CallEvent): string {
+  return keyOf(event, `began ${event.tool} ${event.call_id === undefined ? JSON.stringify(event.input) : ''}`)
 }
 
 function keyOf({ vendor, session, call_id }: CallEvent, path: string): string {
@@ -237,36 +259,48 @@ function cap(text: string): string {
 /** As many rows as one commit holds. */
 const BATCH = 50
 
+/** A commit takes some milliseconds. */
+const STORED_WITHIN_MS = 1_000
+
 interface WaitingRows {
   rows: CapturedRow[]
   resolve(): void
-  reject(error: unknown): void
+}
+
+interface CaptureQueueOptions {
+  /** Keeps rows that the store has not taken in time; they may then be stored twice, by their ids once. */
+  instead(rows: CapturedRow[]): void
+  withinMs?: number
 }
 
 /**
  * Stores what hooks report, and answers each hook after the commit. A hook that comes alone does not wait for others. The busier the
- * daemon is, the more hooks it reads at once, and those share one commit.
+ * daemon is, the more hooks it reads at once, and those share one commit. No agent waits for a store that is slow, locked or full.
  */
 export function openCaptureQueue(
   store: (rows: CapturedRow[]) => Promise<unknown>,
+  { instead, withinMs = STORED_WITHIN_MS }: CaptureQueueOptions,
 ): (rows: CapturedRow[]) => Promise<void> {
   let waiting: WaitingRows[] = []
   const flush = () => {
     const group = waiting
     waiting = []
     if (group.length === 0) return
-    store(group.flatMap(({ rows }) => rows)).then(
-      () => {
+    const rows = group.flatMap(each => each.rows)
+    const late = sleep(withinMs, false, { ref: false })
+    const stored = store(rows).then(() => true)
+    void Promise.race([stored, late])
+      .catch(() => false)
+      .then(isStored => {
+        if (!isStored) instead(rows)
+      })
+      .finally(() => {
         for (const { resolve } of group) resolve()
-      },
-      error => {
-        for (const { reject } of group) reject(error)
-      },
-    )
+      })
   }
   return rows =>
-    new Promise((resolve, reject) => {
-      if (waiting.push({ rows, resolve, reject }) === 1) setImmediate(flush)
+    new Promise(resolve => {
+      if (waiting.push({ rows, resolve }) === 1) setImmediate(flush)
       if (waiting.reduce((sum, each) => sum + each.rows.length, 0) >= BATCH) flush()
     })
 }

@@ -13,6 +13,8 @@ const SessionNotes = z.object({
   began: z.string().optional(),
   /** The stops that were refused: the gates that failed, and the trees before and after they ran. */
   blocks: z.array(z.object({ gates: z.array(z.string()), trees: z.array(z.string()) })).default([]),
+  /** How many of them were before all gates passed, and count no more. */
+  settled: z.number().default(0),
   /** The last tree that passed the gates, and the gates. */
   passed: z.string().optional(),
   /** The task that a prompt of the person named last. */
@@ -28,7 +30,15 @@ const SessionNotes = z.object({
 })
 export type SessionNotes = z.infer<typeof SessionNotes>
 
-const EMPTY: SessionNotes = { schema_version: 1, blocks: [], steps: {}, said: {}, contexts: 0, delegation: {} }
+const EMPTY: SessionNotes = {
+  schema_version: 1,
+  blocks: [],
+  settled: 0,
+  steps: {},
+  said: {},
+  contexts: 0,
+  delegation: {},
+}
 
 export type SessionKey = Pick<HookEvent, 'vendor' | 'session'>
 type HomePaths = Pick<AppPaths, 'data'>

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { sumUsage } from '../../agents/hooks/usage.ts'
+import { contextFill, sumUsage } from '../../agents/hooks/usage.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { HookEvent, HookEventOf } from '../../domain/hooks.ts'
 import { observedId } from './capture.ts'
@@ -27,11 +27,26 @@ export function readSessionUsage(event: HookEvent, { run }: Pick<AppPaths, 'run'
   }
 }
 
+/** Vendors drop the older part of a conversation at about this share: work that begins now would be cut off. */
+const FULL = 0.9
+/** The last answer of a turn is near the end of the record. */
+const LAST_BYTES = 1_000_000
+
+/** Whether the context of a conversation is so full that going on makes no sense; false where that is not known. */
+export function isContextFull({ transcript, vendor }: HookEvent): boolean {
+  try {
+    const { lines } = readLines(transcript ?? '', -LAST_BYTES, false)
+    return (contextFill(vendor, lines) ?? 0) >= FULL
+  } catch {
+    return false // there is no record, or it may not be read
+  }
+}
+
 function baseOf({ schema_version, vendor, native, session, cwd }: HookEvent) {
   return { schema_version, vendor, native, session, cwd }
 }
 
-/** Whole lines from an offset on. `skip`: none of them, because they were written before. */
+/** Whole lines from an offset on, counted from the end if it is negative. `skip`: none of them, because they were written before. */
 function readLines(path: string, from: number, skip: boolean): { lines: string[]; next: number } {
   // A pipe would be waited for.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -39,7 +54,7 @@ function readLines(path: string, from: number, skip: boolean): { lines: string[]
     const stats = fstatSync(file)
     if (!stats.isFile()) return { lines: [], next: from }
     if (skip) return { lines: [], next: stats.size }
-    const start = from > stats.size ? 0 : from
+    const start = from < 0 ? Math.max(0, stats.size + from) : from > stats.size ? 0 : from
     const chunk = Buffer.alloc(Math.min(MOST_BYTES, stats.size - start))
     readSync(file, chunk, 0, chunk.length, start)
     const end = chunk.lastIndexOf('\n') + 1

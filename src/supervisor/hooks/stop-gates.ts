@@ -1,7 +1,9 @@
+import { describeProcess, wears } from '../../base/process/peer.ts'
 import { quoteForShell } from '../../base/words.ts'
 import type { VerificationResult } from '../../domain/evidence.ts'
 import { type HookAnswer, type HookEventOf, TASK_ID } from '../../domain/hooks.ts'
 import type { GateResultStore } from '../../store/task-stores.ts'
+import { commandMarkers } from '../../workspace/command/run-command.ts'
 import { hasCheckCommands } from '../../workspace/verify/unchecked.ts'
 import { failureLine, failureReport } from '../completion/report-text.ts'
 import { readCompletionClaim } from './completion-claims.ts'
@@ -17,6 +19,7 @@ import {
   runStopGates,
 } from './run-stop-gates.ts'
 import { changeSessionNotes, readSessionNotes, type SessionKey, type SessionNotes, saysFirst } from './session-notes.ts'
+import { isContextFull } from './session-usage.ts'
 
 export interface StopGateDeps {
   settings(context: HookContext): Promise<HookSettings>
@@ -33,7 +36,7 @@ type Said = Partial<HookAnswer> | undefined
 
 /**
  * Holds an agent that says that it is done until the gates pass. It is sent back with their report, never twice for the same
- * files and never more often in a conversation than `hooks.stop_blocks`, so that no agent is held for ever. It stops as it would
+ * files and by one gate never more than `hooks.stop_blocks` times in a row, so that no agent is held for ever. It stops as it would
  * without us if it does not say that it is done, if its context is full, while work runs in the background, and when the time
  * for the hook is over.
  */
@@ -79,17 +82,31 @@ async function findWork(event: StopEvent, context: HookContext, deps: StopGateDe
 }
 
 async function answerStop(event: StopEvent, context: HookContext, deps: StopGateDeps): Promise<Said> {
-  if (event.background > 0 || event.full_context === true) return undefined
+  if (event.background > 0 || isInsideGate(context)) return undefined
   const work = await findWork(event, context, deps)
   if (!readCompletionClaim(event.text, { task: work?.task?.id })) return undefined
   const settings = await deps.settings(context)
-  if (!settings.gates) return undefined
+  if (!settings.gates || settings.stopBlocks === 0) return undefined
+  if (isContextFull(event)) return sayOnce(event, context, { what: 'full context', notice: FULL_CONTEXT })
   const untrusted = await noticeWithheld(event, settings, context)
   const gates = event.agent_id === undefined ? settings.gates : onlyCheapGates(settings.gates)
   const judges = event.agent_id === undefined ? ((await deps.judges?.(context, settings)) ?? {}) : {}
   const isEmpty = !hasCheckCommands(gates) && work === undefined && Object.keys(judges).length === 0
   const notice = isEmpty ? undefined : await checkStop(event, context, { deps, settings, gates, judges, work })
   return joinNotices(untrusted, notice)
+}
+
+const FULL_CONTEXT = 'pcc: the context of the agent is full, so its work was not checked. To check it: pcc gates run'
+
+/**
+ * Whether the agent that stops was started by one of our gates, for example by the project's own tests: they must not begin again inside
+ * themselves. A variable alone is no proof; the mark must be that of a command that runs.
+ */
+function isInsideGate({ paths, env, caller }: HookContext): boolean {
+  const running = commandMarkers(paths.run).all()
+  if (running.length === 0) return false
+  const above = describeProcess(caller.ppid)
+  return running.some(mark => mark === env['PCC_SESSION_MARK'] || (above.kind === 'process' && wears(above, mark)))
 }
 
 interface StopCheck {
@@ -108,8 +125,9 @@ async function checkStop(event: StopEvent, context: HookContext, check: StopChec
     const notes = await readSessionNotes(paths, event)
     const passed = `${event.agent_id === undefined ? gates.profile : 'cheap'} ${tree}`
     if (notes.passed === passed && work === undefined) return undefined
-    const held = mayBlock(notes, [tree ?? NO_TREE], settings.stopBlocks)
-    if (!held.ok) return sayOnce(event, context, { what: held.why, notice: `pcc: ${held.why}.` })
+    const same = findBlock(notes, [tree ?? NO_TREE])
+    const although = `pcc: the agent stops although these checks failed: ${same?.gates.join(', ')}.`
+    if (same) return sayOnce(event, context, { what: although, notice: although })
     const began = notes.began ?? (await readHead(project, signal))
     const result = await runStopGates({ gates, settings, work, judges, began, tree, results: deps.results, context })
     if (result.status === 'failed') {
@@ -119,6 +137,7 @@ async function checkStop(event: StopEvent, context: HookContext, check: StopChec
     if (result.status === 'broken') return { notice: `pcc: the checks could not run: ${brokenGates(result)}.` }
     await changeSessionNotes(paths, event, after => {
       after.passed = passed
+      after.settled = after.blocks.length
     })
     return undefined
   } catch (error) {
@@ -132,20 +151,15 @@ async function checkStop(event: StopEvent, context: HookContext, check: StopChec
 /** Without git all files count as one tree: the agent is sent back once. */
 const NO_TREE = 'no git'
 
-/** Whether a conversation may be sent back for these files. */
-function mayBlock(
-  { blocks }: Pick<SessionNotes, 'blocks'>,
-  trees: readonly string[],
-  most: number,
-): { ok: true } | { ok: false; why: string } {
-  const same = blocks.find(block => block.trees.some(tree => trees.includes(tree)))
-  if (same) return { ok: false, why: `the agent stops although these checks failed: ${same.gates.join(', ')}` }
-  if (blocks.length >= most)
-    return {
-      ok: false,
-      why: `the agent was sent back ${blocks.length} times and is not checked any more (hooks.stop_blocks)`,
-    }
-  return { ok: true }
+/** The stop that was refused for these files already. */
+function findBlock({ blocks }: SessionNotes, trees: readonly string[]) {
+  return blocks.find(block => block.trees.some(tree => trees.includes(tree)))
+}
+
+/** How often one of these gates sent the conversation back, the least of them: each has its own count, which begins anew once all passed. */
+function leastBlocks({ blocks, settled }: SessionNotes, gates: readonly string[]): number {
+  const counted = blocks.slice(settled).flatMap(block => block.gates)
+  return Math.min(...gates.map(gate => counted.filter(each => each === gate).length))
 }
 
 interface FailedStop {
@@ -158,20 +172,21 @@ interface FailedStop {
 async function block(event: StopEvent, { paths }: HookContext, { result, trees, most }: FailedStop): Promise<Said> {
   const gates = result.checks.filter(({ status }) => status === 'failed').map(({ gate }) => gate)
   const number = await countBlock(paths, event, { gates, trees, most })
-  if (number === undefined) return { notice: `pcc: the agent stops although: ${failureLine(result)}` }
+  if (number === undefined) return { notice: `pcc: the agent stops although ${failureLine(result)}` }
   return { decision: 'continue', reason: capReport(failureReport(result, { number, of: most })) }
 }
 
-/** Records that a stop is refused, and returns how many were by now; undefined if this one may not be. */
+/** Records that a stop is refused, and returns which time it is; undefined if this one may not be. */
 export function countBlock(
   paths: HookContext['paths'],
   key: SessionKey,
   { gates, trees, most }: { gates: string[]; trees: string[]; most: number },
 ): Promise<number | undefined> {
   return changeSessionNotes(paths, key, notes => {
-    if (!mayBlock(notes, trees, most).ok) return undefined
+    const number = leastBlocks(notes, gates) + 1
+    if (findBlock(notes, trees) || number > most) return undefined
     notes.blocks.push({ gates, trees: [...new Set(trees)] })
-    return notes.blocks.length
+    return number
   })
 }
 

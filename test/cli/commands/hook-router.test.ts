@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
 import { ANSWER_WITHIN_MS, OTHER_WITHIN_MS } from '../../../src/cli/commands/hook.ts'
 import { HOOK_VENDORS, type HookEventKind } from '../../../src/domain/hooks.ts'
 import { startDaemon } from '../../daemon/daemon-process.ts'
-import { gitProject, tempDir } from '../../support/world.ts'
+import { BIN } from '../../support/program.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { before, decisionOf, playVendor } from './play-vendor.ts'
 
 const HIGH = 'git push --force origin main'
@@ -51,4 +54,15 @@ test('a daemon judges by the same rules, and the agent that asked never speaks f
   const verdicts = events.flatMap(({ body }: { body: { type: string; verdict?: string } }) => body.verdict ?? [])
   assert.deepEqual(verdicts, ['deny', 'allow'], 'what happened is in the log')
   assert.equal(existsSync(join(daemon.paths.data, 'hook-outbox')), false, 'the hooks reached the daemon')
+
+  const env = { ...bareEnv(home), PCC_HOME: join(home, 'pcc') }
+  const following = spawn(process.execPath, [BIN, 'hooks', 'log', '-f', '--json', '--tail', '2'], { env })
+  t.after(() => following.kill('SIGKILL'))
+  const lines = createInterface(following.stdout)[Symbol.asyncIterator]()
+  const next = async () => JSON.parse(String((await lines.next()).value)) as { kind: string; body: { type: string } }
+  assert.deepEqual([(await next()).body.type, (await next()).body.type], ['bash_command', 'call_decided'])
+  await playVendor(home, project, [before(home, project, 'git log')])
+  assert.equal((await next()).body.type, 'tool_use_start', 'it goes on with what comes')
+  const log = execFileSync(process.execPath, [BIN, 'hooks', 'log'], { env, encoding: 'utf8' })
+  assert.match(log, /claude wants to run git push --force origin main\n.*claude Bash: deny \(HIGH\)/)
 })

@@ -42,6 +42,29 @@ test('each file of a patch is recorded, with the hash from before, although each
   assert.deepEqual(files()[0], ['a', null, after, 2], 'a call that was refused changed nothing')
 })
 
+test('a command is recorded with its two streams, and how long it took where the vendor does not say', t => {
+  const run = tempDir(t)
+  const see = (vendor: 'claude' | 'codex', native: string, at: number, more: object = {}) => {
+    const given = { session_id: 's', cwd: '/p', tool_name: 'Bash', tool_input: { command: 'ls' }, ...more }
+    const event = hookTranslator(vendor).read(native, given, '/p') as HookEvent
+    const rows = openCapture({ run }).describe({ id: native, at, event, project: '/p' })
+    return rows.map(({ body }) => Captured.parse(body)).find(({ type }) => type === 'bash_output')
+  }
+  const measured = (began: number, ended: number) => {
+    see('codex', 'PreToolUse', began)
+    const output = see('codex', 'PostToolUse', ended, { tool_response: 'a\n' })
+    return output?.type === 'bash_output' && [output.schema_version, output.stdout, output.stderr, output.duration_ms]
+  }
+  assert.deepEqual(measured(5_000, 5_750), [1, 'a\n', '', 750])
+  assert.deepEqual(measured(5_000, 4_000), [1, 'a\n', '', null], 'a clock that was set back')
+  assert.deepEqual(measured(0, 2 * 86_400_000), [1, 'a\n', '', null], 'or forward')
+  see('claude', 'PreToolUse', 1)
+  const response = { tool_response: { stdout: 'out', stderr: 'err' }, duration_ms: 7 }
+  const claude = see('claude', 'PostToolUse', 100, response)
+  assert.ok(claude?.type === 'bash_output')
+  assert.deepEqual([claude.stdout, claude.stderr, claude.duration_ms], ['out', 'err', 7])
+})
+
 test('no text is stored whole, whatever a vendor or a script sends', t => {
   const long = 'x'.repeat(100_000)
   const call = {
@@ -75,13 +98,16 @@ test('what a conversation does after a prompt that names a task carries the task
   assert.deepEqual(see('a', start), ['t-ffffff'])
 })
 
-test('hooks that come at once share a commit of at most 50 rows, and each is answered after its own commit', async () => {
+test('hooks that come at once share a commit of at most 50 rows, and each is answered after its own, or without a store that fails or is slow', async () => {
   const commits: { rows: CapturedRow[]; done: PromiseWithResolvers<void> }[] = []
-  const record = openCaptureQueue(rows => {
+  const kept: number[] = []
+  const store = (rows: CapturedRow[]) => {
     const done = Promise.withResolvers<void>()
     commits.push({ rows, done })
     return done.promise
-  })
+  }
+  const instead = (rows: CapturedRow[]) => void kept.push(...rows.map(({ at }) => at))
+  const record = openCaptureQueue(store, { instead, withinMs: 60_000 })
   const answered: number[] = []
   const hooks = Array.from({ length: 60 }, async (_, at) => {
     await record([{ at } as CapturedRow])
@@ -95,8 +121,10 @@ test('hooks that come at once share a commit of at most 50 rows, and each is ans
   assert.deepEqual(answered, [])
   commits[1]?.done.resolve()
   await hooks[59]
-  assert.deepEqual(answered, [50, 51, 52, 53, 54, 55, 56, 57, 58, 59])
+  assert.deepEqual([answered, kept], [[50, 51, 52, 53, 54, 55, 56, 57, 58, 59], []])
   commits[0]?.done.reject(new Error('disk full'))
-  await assert.rejects(Promise.all(hooks), /disk full/)
-  await Promise.allSettled(hooks)
+  await Promise.all(hooks)
+  assert.equal(kept.length, 50, 'what the store refused is kept')
+  await openCaptureQueue(store, { instead, withinMs: 1 })([{ at: 99 } as CapturedRow])
+  assert.equal(kept.at(-1), 99, 'and what it has not taken in time')
 })

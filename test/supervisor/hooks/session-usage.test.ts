@@ -11,7 +11,7 @@ import type { ObservedView } from '../../../src/domain/hook-capture.ts'
 import type { HookEvent, HookVendor } from '../../../src/domain/hooks.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { observedId, openCapture } from '../../../src/supervisor/hooks/capture.ts'
-import { readSessionUsage } from '../../../src/supervisor/hooks/session-usage.ts'
+import { isContextFull, readSessionUsage } from '../../../src/supervisor/hooks/session-usage.ts'
 import { countObserved } from '../../../src/supervisor/report/counts.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -84,6 +84,40 @@ for (const vendor of Object.keys(LINES) as HookVendor[])
     const rounded = costs.map(cost => (cost === undefined ? undefined : Math.round(cost * 1e6) / 1e6))
     assert.deepEqual(rounded, each === undefined ? [each, each, each] : [each * 2, each, each])
   })
+
+test('a conversation is full by what the vendor says its model takes at once, or by the usual size', t => {
+  const file = join(tempDir(t), 'record')
+  const isFull = (vendor: HookVendor, ...lines: object[]) => {
+    writeFileSync(file, `{"half": "a line"\n${lines.map(line => `${JSON.stringify(line)}\n`).join('')}`)
+    return isContextFull(eventOf(vendor, 'stop', file))
+  }
+  const claude = (tokens: number) => ({
+    ...{ type: 'assistant' },
+    message: { id: 'm', usage: { input_tokens: 1, cache_read_input_tokens: tokens - 2, output_tokens: 1 } },
+  })
+  assert.deepEqual(
+    [100, 180_000, 200_000, 200_001, 899_999, 900_000].map(tokens => isFull('claude', claude(tokens))),
+    [false, true, true, false, false, true],
+  )
+  assert.equal(isFull('claude', claude(190_000), claude(20_000)), false, 'the last answer counts')
+  const window = (size: number) => ({
+    type: 'event_msg',
+    payload: { type: 'token_count', info: { model_context_window: size } },
+  })
+  assert.deepEqual(
+    [window(10_000), window(10_200)].map(line => isFull('codex', LINES.codex('a'), line)),
+    [true, false],
+  )
+  const gemini = (input: number) => ({ ...LINES.gemini('a'), tokens: { input, output: 0, cached: 0, thoughts: 0 } })
+  assert.deepEqual([isFull('gemini', gemini(899_999)), isFull('gemini', gemini(900_000))], [false, true])
+  const copilot = (maxPromptTokens: number) => {
+    const usage = { inputTokens: 9_000, outputTokens: 0, cacheReadTokens: 0, maxPromptTokens }
+    return { type: 'session.usage_record', id: 'a', data: { usage } }
+  }
+  assert.deepEqual([isFull('copilot', copilot(10_000)), isFull('copilot', copilot(11_000))], [true, false])
+  assert.equal(isFull('copilot'), false)
+  assert.equal(isContextFull(eventOf('claude', 'stop', join(file, 'none'))), false)
+})
 
 test('a record that is missing, is no file or names absurd numbers says nothing', t => {
   const dir = tempDir(t)

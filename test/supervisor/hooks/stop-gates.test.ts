@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -8,6 +9,7 @@ import { grantTrust, trustStatus } from '../../../src/policy/trust/trust.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { answerHook } from '../../../src/supervisor/hooks/router.ts'
 import { countBlock, type StopGateDeps, stopGatesFeature } from '../../../src/supervisor/hooks/stop-gates.ts'
+import { commandMarkers } from '../../../src/workspace/command/run-command.ts'
 import { commitAll, tempDir } from '../../support/world.ts'
 import { type HookWorld, openHookWorld, settings } from './hook-world.ts'
 
@@ -60,9 +62,14 @@ test('nothing runs where the agent does not say that it is done, has a full cont
     { text: 'The first part is done, next I will write the tests.' },
     { text: '' },
     { background: 1 },
-    { full_context: true },
   ])
     assert.deepEqual(await ask(world, more), { schema_version: 1, decision: 'none' })
+  const transcript = join(world.home, 'transcript.jsonl')
+  const usage = { input_tokens: 100, cache_read_input_tokens: 185_000, output_tokens: 900 }
+  writeFileSync(transcript, `${JSON.stringify({ type: 'assistant', message: { id: 'm', usage } })}\n`)
+  const full = await ask(world, { transcript })
+  assert.equal(full.decision, 'none')
+  assert.match(full.notice ?? '', /context of the agent is full.*pcc gates run/)
   assert.equal(runs(world), 0)
   assert.ok(!stopGatesFeature({ settings }).kinds.includes('compaction'))
 })
@@ -78,20 +85,45 @@ test('hooks.gates = "off" runs none of them, and a profile runs its own', async 
   assert.match((await ask(world)).reason ?? '', /lint \(false\) failed/)
 })
 
-test('hooks.stop_blocks ends it, however often the files change', async t => {
+test('hooks.stop_blocks ends it, however often the files change, until the gates have passed', async t => {
   const world = openWorld(t, '[hooks]\nstop_blocks = 2\n')
-  const decisions: string[] = []
-  const notices: string[] = []
-  for (const name of ['a', 'b', 'c', 'd']) {
-    world.write(name, name)
-    const { decision, notice } = await ask(world)
-    decisions.push(decision)
-    if (notice !== undefined) notices.push(notice)
+  const stops = async (...names: string[]) => {
+    const said: string[] = []
+    for (const name of names) {
+      world.write(name, name)
+      const { decision, notice, reason } = await ask(world)
+      said.push(`${decision} ${notice ?? /time \d of at most \d/.exec(reason ?? '')?.[0] ?? ''}`)
+    }
+    return said
   }
-  assert.deepEqual(decisions, ['continue', 'continue', 'none', 'none'])
-  assert.equal(notices.length, 1)
-  assert.match(notices[0] ?? '', /sent back 2 times/)
+  const stopped = 'none pcc: the agent stops although test (echo run >> ../ran-$(basename $PWD); test -e ok) failed'
+  const [first, second, third, fourth] = await stops('a', 'b', 'c', 'd')
+  assert.deepEqual([first, second], ['continue time 1 of at most 2', 'continue time 2 of at most 2'])
+  for (const said of [third, fourth]) assert.ok(said?.startsWith(stopped), said)
   assert.equal((await ask(world, { session: 'c-2' })).decision, 'continue', 'another conversation has its own')
+  assert.deepEqual(await stops('ok'), ['none '])
+  rmSync(join(world.project, 'ok'))
+  assert.deepEqual(await stops('e'), ['continue time 1 of at most 2'], 'a gate that passed begins anew')
+  const none = openWorld(t, '[hooks]\nstop_blocks = 0\n')
+  assert.deepEqual(await ask(none), { schema_version: 1, decision: 'none' })
+  assert.equal(runs(none), 0)
+})
+
+test('an agent that a gate started is not held by gates, and a variable alone proves nothing', async t => {
+  const world = openWorld(t)
+  commandMarkers(world.paths.run).note('mark-of-a-gate')
+  const stop = (env: Record<string, string>, ppid = 0) => {
+    const context = world.context()
+    const caller = { ...context.caller, ppid }
+    const event = world.event('stop', CLAIM)
+    return answerHook(event, [stopGatesFeature({ settings })], { ...context, caller, env: { ...context.env, ...env } })
+  }
+  const inside = spawn('sleep', ['60'], { env: { PCC_SESSION_MARK: 'mark-of-a-gate' }, stdio: 'ignore' })
+  t.after(() => inside.kill('SIGKILL'))
+  assert.equal((await stop({ PCC_SESSION_MARK: 'mark-of-a-gate' })).decision, 'none')
+  assert.equal((await stop({}, inside.pid)).decision, 'none', 'a hook whose environment was emptied')
+  assert.equal(runs(world), 0)
+  assert.equal((await stop({ PCC_SESSION_MARK: 'made up' })).decision, 'continue')
 })
 
 test('gates of a project that nobody agreed to have no effect, and the person is told once', async t => {
@@ -195,7 +227,7 @@ test('a test that passed where the conversation began and fails now is reported 
   assert.match(reason, /This test passed before the work and fails now: .*opens/)
 })
 
-test('the counter never sends back twice for the same tree nor more often than the cap, whatever the order', async t => {
+test('the counter never sends back twice for the same tree, nor one gate more often than the cap, whatever the order', async t => {
   const world = openHookWorld(t)
   let session = 0
   const step = fc.record({
@@ -207,13 +239,17 @@ test('the counter never sends back twice for the same tree nor more often than t
       const key = { vendor: 'claude' as const, session: `p-${session++}` }
       const count = ({ trees, gate }: (typeof steps)[number]) =>
         countBlock(world.paths, key, { gates: [gate], trees, most }).then(number =>
-          number === undefined ? [] : [trees],
+          number === undefined ? [] : [{ trees, gate, number }],
         )
-      const granted: string[][] = []
+      const granted: { trees: string[]; gate: string; number: number }[] = []
       if (atOnce) granted.push(...(await Promise.all(steps.map(count))).flat())
       else for (const each of steps) granted.push(...(await count(each)))
-      assert.ok(granted.length <= most)
-      const all = granted.flatMap(trees => [...new Set(trees)])
+      for (const own of Map.groupBy(granted, ({ gate }) => gate).values())
+        assert.deepEqual(
+          own.map(({ number }) => number).sort(),
+          own.map((_, at) => at + 1).filter(number => number <= most),
+        )
+      const all = granted.flatMap(({ trees }) => [...new Set(trees)])
       assert.equal(new Set(all).size, all.length, 'a tree was held twice')
       if (most > 0 && steps.length > 0) assert.ok(granted.length > 0, 'the first stop is held')
     }),

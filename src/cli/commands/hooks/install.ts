@@ -8,6 +8,7 @@ import { type ListenerAddress, readListener, reserveListener } from '../../../da
 import type { HookManifest, HookVendor } from '../../../domain/hooks.ts'
 import { noteFolder } from '../../../memory/outbox.ts'
 import { loadToolOverride } from '../../../policy/layers.ts'
+import { trustedFile, trustStatus } from '../../../policy/trust/trust.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
 import { confirm } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
@@ -74,7 +75,9 @@ interface Wanted {
 
 /** What a settings file should become, by the vendor's manifest and what the person laid over it. */
 export async function wantedChange(file: HookFile, { paths, listener, http }: Wanted): Promise<() => SettingsChange> {
-  const override = await loadToolOverride(file.vendor, { paths })
+  const { vendor, within: project } = file
+  const trusted = project === undefined ? undefined : trustedFile(await trustStatus(paths, project))
+  const override = await loadToolOverride(vendor, { paths, project, trusted })
   const isOurs = ownHook(paths, listener?.port)
   return () => {
     const overHttp = file.vendor === 'claude' && (http || usesHttp(file, listener))

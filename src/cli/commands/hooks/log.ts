@@ -4,6 +4,7 @@ import type { Captured } from '../../../domain/hook-capture.ts'
 import { openClient } from '../../connection/client.ts'
 import type { CommandContext } from '../../context.ts'
 import { dateTime, money } from '../../render/format.ts'
+import { cut, wrap } from '../../render/text.ts'
 
 /** `pcc hooks log`: what hooks reported, and with `follow` what comes. */
 export async function showHookLog(
@@ -13,7 +14,8 @@ export async function showHookLog(
   const client = await openClient(context.paths, context)
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `/hook-events?tail=${tail}`)
   const show = (event: StoredEvent) => {
-    if (event.kind === 'hook.captured') context.out(context.json ? JSON.stringify(event) : captureLine(event))
+    if (event.kind === 'hook.captured')
+      context.out(context.json ? JSON.stringify(event) : captureLine(event, context.terminal.width))
   }
   events.forEach(show)
   if (!follow) return
@@ -26,10 +28,10 @@ export async function showHookLog(
 
 const LONGEST = 160
 
-function captureLine({ time, subject, body }: StoredEvent & { kind: 'hook.captured' }): string {
-  const text = `${body.vendor} ${describe(body)}`.replace(/\s+/g, ' ')
-  const short = text.length > LONGEST ? `${text.slice(0, LONGEST - 1).toWellFormed()}…` : text
-  return `${dateTime(time)}  ${subject}  ${neutral(short)}`
+function captureLine({ time, subject, body }: StoredEvent & { kind: 'hook.captured' }, width: number): string {
+  const origin = `${dateTime(time)}  ${subject}  `
+  const text = cut(neutral(`${body.vendor} ${describe(body)}`.replace(/\s+/g, ' ')), LONGEST)
+  return origin + wrap(text, width - origin.length).join(`\n${' '.repeat(origin.length)}`)
 }
 
 /** An agent wrote these texts. */
@@ -55,7 +57,7 @@ function describe(body: Captured): string {
     case 'limit':
       return `${body.error_type}: ${body.error_message}`
     case 'bash_command':
-      return `runs ${body.command}`
+      return `wants to run ${body.command}`
     case 'bash_output':
       return body.exit_code === null ? `ran ${body.command}` : `exit ${body.exit_code} of ${body.command}`
     case 'usage':

@@ -31,7 +31,8 @@ export const HOOKS_SETTINGS = {
   }),
   'hooks.stop_blocks': count(0, {
     standard: 3,
-    about: 'How often failed gates send an agent back to work in one of its sessions; never twice for the same files',
+    about:
+      'How often in a row a failed gate sends an agent back to work in one of its sessions; never twice for the same files',
     // A lower number checks less and a higher one costs more, so that neither is stricter.
     project: 'trusted',
   }),

@@ -18,8 +18,10 @@ import { test } from 'node:test'
 import { appPathsFor, hookRecord } from '../../../../src/base/app-paths.ts'
 import { applyChange, planInstall, planUninstall } from '../../../../src/cli/commands/hooks/change-settings.ts'
 import { parseValue } from '../../../../src/cli/commands/hooks/edit-json.ts'
+import { wantedChange } from '../../../../src/cli/commands/hooks/install.ts'
 import { hookAdditions, hookFile, ownHook } from '../../../../src/cli/commands/hooks/vendor-files.ts'
-import type { HookVendor } from '../../../../src/domain/hooks.ts'
+import { HOOK_VENDORS, type HookVendor } from '../../../../src/domain/hooks.ts'
+import { grantTrust, trustStatus } from '../../../../src/policy/trust/trust.ts'
 import { BIN } from '../../../support/program.ts'
 import { tempDir } from '../../../support/world.ts'
 import { type Pcc, pccFor } from '../../pcc.ts'
@@ -110,7 +112,7 @@ function installer(t: Parameters<typeof tempDir>[0]) {
   const file = hookFile('claude', { scope: 'user', env, project })
   const inProject = hookFile('claude', { scope: 'project', env, project })
   return {
-    ...{ home, paths, file, inProject },
+    ...{ home, paths, project, context, file, inProject },
     plan: (target = file) => planInstall(target, hookAdditions('claude', paths), context),
     install: (target = file) => applyChange(paths, planInstall(target, hookAdditions('claude', paths), context), {}),
     uninstall: (target = file) => applyChange(paths, planUninstall(target, context), {}),
@@ -247,4 +249,26 @@ test('--http writes a port and a key of its own, and is for the person’s own s
   assert.equal(existsSync(filesOf(pcc).claude), false)
   assert.equal((await pcc.run(['hooks', 'install', '--codex', '--http', '--yes'])).code, 2)
   assert.equal((await pcc.run(['hooks', 'install', '--claude', '--project', '--http', '--yes'])).code, 2)
+})
+
+test('a project lays its own file for a tool over the hooks in its settings, only after trust, and never over those of the person', async t => {
+  const { paths, context, file, inProject: theirs, project } = installer(t)
+  write(join(paths.home, 'tools/claude/hooks.toml'), 'skip = ["SessionEnd"]\n')
+  write(join(project, '.perpetualcc/tools/claude/hooks.toml'), 'skip = ["Notification", "PreToolUse"]\n')
+  const missing = async (each: typeof file) => {
+    const { after } = (await wantedChange(each, { paths, listener: undefined }))()
+    return ['SessionEnd', 'Notification', 'PreToolUse'].filter(native => !after?.toString().includes(`"${native}": [`))
+  }
+  assert.deepEqual([await missing(file), await missing(theirs)], [['SessionEnd'], ['SessionEnd']])
+  await grantTrust(paths, await trustStatus(paths, project))
+  assert.deepEqual([await missing(file), await missing(theirs)], [['SessionEnd'], ['Notification']])
+  for (const vendor of HOOK_VENDORS)
+    for (const scope of ['user', 'project'] as const) {
+      const each = hookFile(vendor, { scope, env: { HOME: dirname(project) }, project })
+      const change = planInstall(each, hookAdditions(vendor, paths), context)
+      applyChange(paths, change, {})
+      assert.match(readFileSync(each.path, 'utf8'), new RegExp(`${vendor}`), `${vendor} ${scope}`)
+      applyChange(paths, planUninstall(each, context), {})
+      assert.equal(existsSync(each.path), false, `${vendor} ${scope}`)
+    }
 })
