@@ -9,6 +9,7 @@ import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
+import { KEPT_KINDS } from '../supervisor/hooks/kept-texts.ts'
 import { readWorktreeDeps } from './context.ts'
 
 export interface Retention {
@@ -242,14 +243,12 @@ const OURS = /^((?:daemon|access)\.log\.\d+|stall-.+\.json|report\..+\.json)$/
 /** The most diagnostics that are kept, even if all are new: a restart storm must not fill the disk with them. */
 const MOST_DIAGNOSTICS = 20
 
-/** What hooks keep of each conversation in a small file: its project, how far its record was read, and the task that was named. */
-const HOOK_FOLDERS = ['hook-sessions', 'hook-usage', 'hook-tasks']
 /** Nobody resumes a conversation after so long, and if somebody does, it begins anew. */
 const HOOK_DAYS = 30
 
 async function pruneHookFiles(run: string, now: number): Promise<number> {
   let removed = 0
-  for (const folder of HOOK_FOLDERS.map(name => join(run, name)).filter(path => existsSync(path))) {
+  for (const folder of KEPT_KINDS.map(name => join(run, name)).filter(path => existsSync(path))) {
     for (const file of (await readdir(folder)).map(name => join(folder, name))) {
       const { mtimeMs = now } = (await lstat(file).catch(() => undefined)) ?? {}
       if (mtimeMs >= now - HOOK_DAYS * DAY_MS) continue

@@ -167,7 +167,7 @@ test('logs.keep_days: rotated logs and diagnostics go by their age, and many dia
 test('what hooks keep of a conversation goes after thirty days, and of one that goes on it stays', async t => {
   const { paths, store, round } = await world(t)
   await lately(store, NOW)
-  const files = ['hook-sessions', 'hook-usage', 'hook-tasks'].flatMap(folder => {
+  const files = ['hook-sessions', 'hook-usage', 'hook-tasks', 'hook-calls'].flatMap(folder => {
     mkdirSync(join(paths.run, folder), { recursive: true })
     return [29, 31].map(ageDays => {
       const file = join(paths.run, folder, `o-${ageDays}`)
@@ -180,7 +180,7 @@ test('what hooks keep of a conversation goes after thirty days, and of one that 
   const left = files.filter(file => existsSync(file))
   assert.deepEqual(
     left.map(file => basename(file)),
-    ['o-29', 'o-29', 'o-29'],
+    ['o-29', 'o-29', 'o-29', 'o-29'],
   )
 })
 

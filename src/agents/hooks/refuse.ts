@@ -1,5 +1,8 @@
 // Imports nothing: this is what remains when everything else failed, and it must not fail with it.
 
+/** What to do about a refusal that is ours and not the policy's. */
+export const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
+
 /** The events of each vendor that decide about a call. */
 const DECIDING: Readonly<Record<string, readonly string[]>> = {
   claude: ['PreToolUse', 'PermissionRequest'],

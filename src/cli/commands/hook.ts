@@ -1,4 +1,4 @@
-import { refuseHook } from '../../agents/hooks/refuse.ts'
+import { LOOK, refuseHook } from '../../agents/hooks/refuse.ts'
 import { type AppPaths, appPathsFor, dataDirectoryHint } from '../../base/app-paths.ts'
 import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
 import type * as Inline from '../../supervisor/hooks/answer-inline.ts'
@@ -95,7 +95,6 @@ async function runRouterHook(hook: RouterHook): Promise<number> {
   return exit
 }
 
-const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
 const TOO_SLOW = `pcc did not decide in time. ${LOOK}`
 const TOO_LARGE = 'It is too large to be judged. Make it in smaller steps.'
 const UNREADABLE = `pcc could not read this event. ${LOOK}`

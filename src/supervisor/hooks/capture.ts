@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
@@ -10,6 +9,7 @@ import type { Captured, CapturedRow } from '../../domain/hook-capture.ts'
 import { type HookEvent, type HookEventOf, TASK_ID } from '../../domain/hooks.ts'
 import { readToolUse } from '../../policy/classify/tool-use.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
+import { KeptTexts } from './kept-texts.ts'
 import type { VendorProcess } from './vendor-process.ts'
 
 /** More of a text than this is not stored: the vendor's own transcript has the rest. */
@@ -47,15 +47,16 @@ export function observedId({ vendor, session }: Pick<HookEvent, 'vendor' | 'sess
 }
 
 /** Turns events into what is stored: texts are capped, and secrets are removed. */
-export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
-  const before = openCallNotes(join(run, 'hook-calls'))
+export function openCapture(paths: Pick<AppPaths, 'run'>): Capture {
+  const before = new KeptTexts(paths, 'hook-calls')
+  const tasks = new KeptTexts(paths, 'hook-tasks')
   return {
     describe({ id, at, event: reported, project, decision, process }) {
       const event = reported.kind === 'tool_after' ? withDuration(reported, at, before) : reported
       const { vendor, session, agent_id } = event
       const call = 'call_id' in event && event.call_id !== undefined ? { call_id: event.call_id } : {}
       const subject = observedId(event)
-      const task = findTask(event, join(run, 'hook-tasks', subject))
+      const task = findTask(event, tasks)
       const shared = {
         ...{ vendor, session, project, ...(agent_id !== undefined && { subagent: agent_id }), ...call },
         ...(task !== undefined && { named_task: task }),
@@ -63,6 +64,7 @@ export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
       const model = event.kind === 'session_start' || event.kind === 'usage' ? (event.model ?? null) : null
       const about = { pid: process?.pid ?? null, start_time: process?.startTime ?? null, model }
       if (event.kind === 'tool_before' && decision?.verdict !== 'deny') {
+        before.limit(MOST_CALLS)
         before.keep(timeKey(event), String(at))
         keepHashes(event, before)
       }
@@ -76,27 +78,23 @@ export function openCapture({ run }: Pick<AppPaths, 'run'>): Capture {
   }
 }
 
-/** The task that the person named last in a conversation. It is kept in a file, because each hook may be a process of its own. */
-function findTask(event: HookEvent, file: string): string | undefined {
+/** The task that the person named last in a conversation. */
+function findTask(event: HookEvent, tasks: KeptTexts): string | undefined {
+  const conversation = `${event.vendor}\0${event.session}`
   const [named] = (event.kind === 'prompt' && TASK_ID.exec(event.text)) || []
-  if (named === undefined) return TASK_ID.exec(readRegularFileNow(file, 100)?.toString() ?? '')?.[0]
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-    writeFileSync(file, named, { mode: 0o600 })
-  } catch {
-    // Then only this event carries it.
-  }
+  if (named === undefined) return TASK_ID.exec(tasks.read(conversation) ?? '')?.[0]
+  tasks.keep(conversation, named)
   return named
 }
 
 /** Most vendors do not say how long a call took, so the time since it was judged counts, the person's own answer included. */
-function withDuration(event: HookEventOf<'tool_after'>, at: number, before: CallNotes): HookEventOf<'tool_after'> {
+function withDuration(event: HookEventOf<'tool_after'>, at: number, before: KeptTexts): HookEventOf<'tool_after'> {
   const began = before.take(timeKey(event))
-  const took = began === null ? Number.NaN : at - Number(began)
+  const took = at - Number(began ?? Number.NaN)
   return event.duration_ms === undefined && took >= 0 && took < LONGEST_MS ? { ...event, duration_ms: took } : event
 }
 
-function describeEvent(event: HookEvent, before: CallNotes): Part[] {
+function describeEvent(event: HookEvent, before: KeptTexts): Part[] {
   switch (event.kind) {
     case 'session_start':
       return [{ type: 'session_start', agent_id: event.session, working_directory: event.cwd }]
@@ -142,7 +140,7 @@ function describeStart({ tool, input, parts, cwd }: HookEventOf<'tool_before'>):
   return use.does === 'command' ? [start, { type: 'bash_command', command: use.command, working_dir: cwd }] : [start]
 }
 
-function describeResult(event: HookEventOf<'tool_after'>, before: CallNotes): Part[] {
+function describeResult(event: HookEventOf<'tool_after'>, before: KeptTexts): Part[] {
   const { tool, input, ok, output, exit_code = null, duration_ms = null } = event
   const ended: Part = ok
     ? { type: 'tool_use_complete', tool_name: tool, result: output, duration_ms }
@@ -164,7 +162,7 @@ function callsOf(event: CallEvent): readonly Call[] {
   return event.parts?.length ? event.parts : [event]
 }
 
-function describeFile(event: CallEvent, { tool, input }: Call, before: CallNotes): Part[] {
+function describeFile(event: CallEvent, { tool, input }: Call, before: KeptTexts): Part[] {
   const use = readToolUse(tool, input)
   if (use.does === 'read') return [{ type: 'file_read', file_path: use.path }]
   if (use.does !== 'write') return []
@@ -172,7 +170,7 @@ function describeFile(event: CallEvent, { tool, input }: Call, before: CallNotes
   if (typeof content === 'string')
     return [{ type: 'file_write', file_path: use.path, content_size: Buffer.byteLength(content) }]
   const kept = before.take(keyOf(event, use.path))
-  const old_hash = kept !== null && /^[0-9a-f]{64}$/.test(kept) ? kept : null
+  const old_hash = kept !== undefined && /^[0-9a-f]{64}$/.test(kept) ? kept : null
   const new_hash = hashFile(resolve(event.cwd, use.path))
   const lines_changed = Math.max(countLines(old_string), countLines(new_string))
   return [{ type: 'file_edit', file_path: use.path, old_hash, new_hash, lines_changed }]
@@ -183,36 +181,7 @@ function describeDecision(event: HookEvent, { verdict, risk, reason, by }: Decis
   return { type: 'call_decided', tool_name, verdict, risk, reason, by }
 }
 
-/** When calls began, and the hashes of files before they are edited. Kept in files, because each hook may be a process of its own. */
-interface CallNotes {
-  keep(key: string, text: string): void
-  take(key: string): string | null
-}
-
-function openCallNotes(folder: string): CallNotes {
-  const fileOf = (key: string) => join(folder, hashText(key).slice(0, 32))
-  return {
-    keep(key, text) {
-      try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 })
-        const names = readdirSync(folder)
-        // Of calls that never ended.
-        if (names.length > MOST_CALLS) for (const name of names) rmSync(join(folder, name), { force: true })
-        rmSync(fileOf(key), { force: true })
-        writeFileSync(fileOf(key), text, { mode: 0o600, flag: 'wx' })
-      } catch {
-        // Then it is not known, which the event says.
-      }
-    },
-    take(key) {
-      const text = readRegularFileNow(fileOf(key), 100)?.toString() ?? null
-      if (text !== null) rmSync(fileOf(key), { force: true })
-      return text
-    },
-  }
-}
-
-function keepHashes(event: HookEventOf<'tool_before'>, before: CallNotes): void {
+function keepHashes(event: HookEventOf<'tool_before'>, before: KeptTexts): void {
   for (const { tool, input } of callsOf(event)) {
     const use = readToolUse(tool, input)
     const hash =

@@ -1,4 +1,4 @@
-import { refuseHook } from '../../agents/hooks/refuse.ts'
+import { LOOK, refuseHook } from '../../agents/hooks/refuse.ts'
 import { hookTranslator } from '../../agents/hooks/vendors.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
@@ -101,8 +101,6 @@ async function findUsage(event: HookEvent, paths: AppPaths) {
   if (event.kind !== 'session_start' && event.kind !== 'stop' && event.kind !== 'session_end') return undefined
   return (await import('./session-usage.ts')).readSessionUsage(event, paths)
 }
-
-const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
 
 /** How long an answer about other hooks counts: a file of the project may be written at any time. */
 const FRESH_MS = 2_000

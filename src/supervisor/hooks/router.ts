@@ -1,3 +1,4 @@
+import { LOOK } from '../../agents/hooks/refuse.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
 import {
@@ -66,8 +67,6 @@ async function askFeature(feature: HookFeature, event: HookEvent, context: HookC
     return isDecided ? { ...NO_OPINION, decision: 'deny', reason: `${feature.name} failed. ${LOOK}` } : NO_OPINION
   }
 }
-
-const LOOK = 'Go on without this call, or let a person look: pcc hooks doctor'
 
 function joinAnswers(one: HookAnswer, other: HookAnswer): HookAnswer {
   const isStricter = STRICTNESS.indexOf(other.decision) > STRICTNESS.indexOf(one.decision)

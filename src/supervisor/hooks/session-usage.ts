@@ -1,25 +1,24 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { contextFill, sumUsage } from '../../agents/hooks/usage.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { HookEvent, HookEventOf } from '../../domain/hooks.ts'
-import { observedId } from './capture.ts'
+import { KeptTexts } from './kept-texts.ts'
 
 /** More at once is not read; the rest comes with the next turn. */
 const MOST_BYTES = 4_000_000
 
 /**
- * What a conversation used since the last look. How far it was read is in a file, because a hook may have no daemon to remember it; what
- * a conversation used before its first hook does not count.
+ * What a conversation used since the last look; what it used before its first hook does not count.
  */
-export function readSessionUsage(event: HookEvent, { run }: Pick<AppPaths, 'run'>): HookEventOf<'usage'> | undefined {
-  const { kind, transcript, vendor } = event
+export function readSessionUsage(event: HookEvent, paths: Pick<AppPaths, 'run'>): HookEventOf<'usage'> | undefined {
+  const { kind, transcript, vendor, session } = event
   if (transcript === undefined) return undefined
-  const mark = join(run, 'hook-usage', observedId(event))
-  const from = readMark(mark)
+  const kept = new KeptTexts(paths, 'hook-usage')
+  const mark = kept.read(`${vendor}\0${session}`)
+  const from = mark === undefined ? undefined : Math.max(0, Number(mark) || 0)
   try {
     const { lines, next } = readLines(transcript, from ?? 0, from === undefined && kind === 'session_start')
-    if (next !== from) writeMark(mark, next)
+    if (next !== from) kept.keep(`${vendor}\0${session}`, String(next))
     const used = sumUsage(vendor, lines, 'model' in event ? event.model : undefined)
     return used && { ...baseOf(event), kind: 'usage', ...used }
   } catch {
@@ -64,17 +63,4 @@ function readLines(path: string, from: number, skip: boolean): { lines: string[]
   } finally {
     closeSync(file)
   }
-}
-
-function readMark(mark: string): number | undefined {
-  try {
-    return Number(readFileSync(mark, 'utf8')) || 0
-  } catch {
-    return undefined // the first look at this conversation
-  }
-}
-
-function writeMark(mark: string, next: number): void {
-  mkdirSync(dirname(mark), { recursive: true, mode: 0o700 })
-  writeFileSync(mark, String(next), { mode: 0o600 })
 }
