@@ -2,15 +2,20 @@ import { type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
 import { chainBrains } from '../brain/chain.ts'
 import { rulesBrain } from '../brain/rules/question.ts'
 import type { HookOutput } from '../domain/hooks.ts'
+import { openVerifier } from '../supervisor/completion/verifier.ts'
+import type { Proposals } from '../supervisor/features/proposals.ts'
 import { openCaptureQueue } from '../supervisor/hooks/capture.ts'
-import { readHookSettings } from '../supervisor/hooks/hook-settings.ts'
+import { type HookSettings, readHookSettings } from '../supervisor/hooks/hook-settings.ts'
 import { type HookRequest, openHooks } from '../supervisor/hooks/open-hooks.ts'
 import { HookOutbox } from '../supervisor/hooks/outbox.ts'
 import type { HookCaller, HookContext } from '../supervisor/hooks/router.ts'
-import { openStopJudges } from '../supervisor/hooks/stop-judges.ts'
+import { type HookJudges, nameProjectTree } from '../supervisor/hooks/run-stop-gates.ts'
 import type { TriageDeps } from '../supervisor/hooks/triage.ts'
 import { findVendorProcess, VendorProcesses } from '../supervisor/hooks/vendor-process.ts'
+import { modelNamesFor } from '../supervisor/runs/models.ts'
 import { adviseOn, listEntries } from '../supervisor/session/brain.ts'
+import { agentFor, secondAgent } from '../supervisor/session/settings.ts'
+import { PROFILES, verifierCommands } from '../workspace/verify/gate-settings.ts'
 import { type DaemonContext, readNeeds } from './context.ts'
 
 export interface DaemonHooks {
@@ -101,4 +106,35 @@ function openOpinion(
     const brain = chainBrains([rulesBrain, ...models], { threshold })
     return adviseOn({ request, assessment }, { brain, threshold, context: about }, signal)
   }
+}
+
+interface StopJudgeDeps {
+  ask: Proposals['ask']
+  /** The environment that a judging agent starts with. */
+  env: Record<string, string>
+}
+
+/**
+ * The agents that judge the work of an agent that says that it is done: the agent of the settings, and another one for a second opinion.
+ * They only read, their model follows the size and the risk of the change, and none is opened where the profile asks none.
+ */
+function openStopJudges(
+  { ask, env }: StopJudgeDeps,
+  { project }: Pick<HookContext, 'project'>,
+  { gates, loaded }: HookSettings,
+): HookJudges {
+  if (!gates) return {}
+  const worker = agentFor({ project }, loaded)
+  const open = (chosen: typeof worker) =>
+    openVerifier(
+      { ask, stateOf: nameProjectTree },
+      {
+        request: { project, chosen, env, commands: verifierCommands(gates) },
+        names: modelNamesFor(chosen, loaded),
+        accountClosed: () => {}, // its opinion is then broken, and the person is told so
+      },
+    )
+  const second = secondAgent(worker, loaded, project)
+  const isAsked = gates.verifier === 'on' || (gates.verifier === 'auto' && PROFILES[gates.profile].verifier !== 'never')
+  return { ...(isAsked && { judge: open(worker) }), ...(second && { secondOpinion: open(second) }) }
 }
