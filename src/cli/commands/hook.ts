@@ -43,8 +43,18 @@ export const ANSWER_WITHIN_MS: Readonly<Record<string, number>> = {
   sessionEnd: 2_000,
 }
 export const OTHER_WITHIN_MS = 8_000
-/** What is left for an answer without the daemon if the daemon does not answer. */
-const DAEMON_SHARE = 0.5
+const INLINE_SHARE = 0.5
+/** The events before a call. */
+const JUDGING = /^(PreToolUse|BeforeTool|preToolUse)$/
+
+/**
+ * How long the daemon is waited for; the rest is left for an answer without it. Before a call it only judges, so that one which takes
+ * seconds stalls. Elsewhere it may ask a model or run gates.
+ */
+export function daemonWithinMs(event: string): number {
+  const withinMs = ANSWER_WITHIN_MS[event] ?? OTHER_WITHIN_MS
+  return withinMs * (JUDGING.test(event) ? 0.1 : 1 - INLINE_SHARE)
+}
 
 interface RouterHook {
   vendor: HookVendor
@@ -105,10 +115,10 @@ async function answerEvent({ vendor, event, home, chosen }: RouterHook, withinMs
   if (stdin === undefined) return refuseHook(vendor, event, TOO_LARGE)
   const caller: HookCaller = { id: eventId(), ppid: process.ppid, folder: process.cwd(), env }
   const paths = await findPaths(env)
-  const said = await askDaemon(paths, { vendor, event, stdin, caller, timeoutMs: withinMs * DAEMON_SHARE })
+  const said = await askDaemon(paths, { vendor, event, stdin, caller, timeoutMs: daemonWithinMs(event) })
   if (said === 'unreadable') return refuseHook(vendor, event, UNREADABLE)
   if (said !== 'away') return said
-  const request = { vendor, native: event, stdin, caller, paths, withinMs: withinMs * DAEMON_SHARE }
+  const request = { vendor, native: event, stdin, caller, paths, withinMs: withinMs * INLINE_SHARE }
   const compiled = loadCompiled<typeof Inline>(INLINE, join(home, 'hooks', 'cache'))
   if (!compiled) return (await import('../../supervisor/hooks/answer-inline.ts')).answerInline(request)
   const answer = await compiled.exports.answerInline(request)
@@ -119,8 +129,6 @@ async function answerEvent({ vendor, event, home, chosen }: RouterHook, withinMs
 
 /** Beside the bundle of this file. */
 const INLINE = join(import.meta.dirname, '../supervisor/hooks/answer-inline.cjs')
-const JUDGING = /^(PreToolUse|BeforeTool|preToolUse)$/
-
 /**
  * A project's own settings may set variables for the hooks of its agent, so none of ours counts here but the mark of a session.
  * It is checked before it means anything.

@@ -9,7 +9,9 @@ import { parseToml } from '../../../base/toml.ts'
 import { refreshLauncher } from '../../../daemon/hook-launcher.ts'
 import { readListener } from '../../../daemon/hook-listener.ts'
 import { DOCTOR_SESSION, type HookManifest, type HookVendor } from '../../../domain/hooks.ts'
+import { HookOutbox } from '../../../supervisor/hooks/outbox.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
+import { dateTime } from '../../render/format.ts'
 import type { Tone } from '../../render/text.ts'
 import { isStrictJson, parseValue } from './edit-json.ts'
 import { ignoresComments } from './install.ts'
@@ -57,8 +59,16 @@ async function examineAgent({ agent, program, files }: AgentHooks, context: Comm
   checks.push(...installed.flatMap(file => checkContent(file, manifest, context)))
   if (agent === 'codex') checks.push(...installed.map(file => checkCodexTrust(file, context)))
   if (installed.some(({ over }) => over === 'http')) checks.push(await tryListener(manifest, context))
-  checks.push(await tryLauncher(manifest, context), describeFailure(manifest))
+  checks.push(await tryLauncher(manifest, context), describeFailure(manifest), ...checkRecord(context))
   return checks
+}
+
+/** What agents do without the daemon waits for it on the disk, and not for ever: a script may have filled that, too. */
+function checkRecord({ paths }: CommandContext): HookCheck[] {
+  const since = new HookOutbox(paths).fullSince()
+  if (since === undefined) return []
+  const says = `since ${dateTime(since)} nothing is recorded, because too much waits for the daemon; calls are judged all the same. To store it: pcc daemon start`
+  return [{ what: 'record', result: 'warning', says }]
 }
 
 async function checkVersion({ name, range, verified }: HookManifest, program: string | null): Promise<HookCheck> {

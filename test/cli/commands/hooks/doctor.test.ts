@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { appPathsFor } from '../../../../src/base/app-paths.ts'
 import type { HookCheck } from '../../../../src/cli/commands/hooks/doctor.ts'
+import { HookOutbox } from '../../../../src/supervisor/hooks/outbox.ts'
 import { type Pcc, pccFor } from '../../pcc.ts'
 
 /** Programs that only say their version. */
@@ -75,12 +77,21 @@ test('the doctor finds what keeps hooks from working: comments, switches, other 
   assert.match(first.checks.get('codex trust of Codex') ?? '', /^ok: /)
   assert.equal(first.checks.has('codex comments'), false)
 
+  assert.equal(first.checks.has('claude record'), false)
+
+  // A script of an agent has filled what waits for the daemon.
+  const { data } = appPathsFor({ env: pcc.env })
+  mkdirSync(join(data, 'hook-outbox'), { recursive: true })
+  writeFileSync(join(data, 'hook-outbox/current.jsonl'), '')
+  truncateSync(join(data, 'hook-outbox/current.jsonl'), 64_000_000)
+  assert.equal(new HookOutbox({ data }).add([{}]), false)
   writeFileSync(join(codex, 'config.toml'), trusted.slice(1).join(''))
   writeFileSync(claude, readFileSync(claude, 'utf8').replace('// mine\n', '').replace('true', 'false'))
   const mended = await examine(pcc, ['--claude', '--codex'])
   assert.equal(mended.checks.has('claude comments'), false)
   assert.equal(mended.checks.has('claude switch'), false)
   assert.match(mended.checks.get('codex trust of Codex') ?? '', /^failed: /)
+  assert.match(mended.checks.get('claude record') ?? '', /^warning: since .* nothing is recorded.*pcc daemon start/)
 
   const launcher = join(pcc.env['PCC_HOME'] ?? '', 'hooks/run')
   rmSync(launcher)
