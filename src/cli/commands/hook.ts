@@ -28,7 +28,7 @@ const MAX_BYTES = 4_000_000
  * How long an answer may take, by the vendor's event: less than the time for which the vendor waits as we install the hook (its
  * manifest; a test compares them). Gates run at a stop.
  */
-export const ANSWER_WITHIN_MS: Readonly<Record<string, number>> = {
+const ANSWER_WITHIN_MS: Readonly<Record<string, number>> = {
   PreToolUse: 50_000,
   BeforeTool: 50_000,
   preToolUse: 50_000,
@@ -39,10 +39,14 @@ export const ANSWER_WITHIN_MS: Readonly<Record<string, number>> = {
   AfterAgent: 570_000,
   agentStop: 570_000,
   subagentStop: 570_000,
-  SessionEnd: 2_000,
-  sessionEnd: 2_000,
 }
-export const OTHER_WITHIN_MS = 8_000
+/** Codex ends a hook at the end of a session after 3 s. */
+const CODEX_END_MS = 2_000
+const OTHER_WITHIN_MS = 8_000
+
+export function answerWithinMs(vendor: HookVendor, event: string): number {
+  return vendor === 'codex' && event === 'SessionEnd' ? CODEX_END_MS : (ANSWER_WITHIN_MS[event] ?? OTHER_WITHIN_MS)
+}
 const INLINE_SHARE = 0.5
 /** The events before a call. */
 const JUDGING = /^(PreToolUse|BeforeTool|preToolUse)$/
@@ -51,9 +55,8 @@ const JUDGING = /^(PreToolUse|BeforeTool|preToolUse)$/
  * How long the daemon is waited for; the rest is left for an answer without it. Before a call it only judges, so that one which takes
  * seconds stalls. Elsewhere it may ask a model or run gates.
  */
-export function daemonWithinMs(event: string): number {
-  const withinMs = ANSWER_WITHIN_MS[event] ?? OTHER_WITHIN_MS
-  return withinMs * (JUDGING.test(event) ? 0.1 : 1 - INLINE_SHARE)
+export function daemonWithinMs(vendor: HookVendor, event: string): number {
+  return answerWithinMs(vendor, event) * (JUDGING.test(event) ? 0.1 : 1 - INLINE_SHARE)
 }
 
 interface RouterHook {
@@ -92,7 +95,7 @@ function readChosen([flag, path = '', ...more]: readonly string[]): Record<strin
  */
 async function runRouterHook(hook: RouterHook): Promise<number> {
   const { vendor, event } = hook
-  const withinMs = ANSWER_WITHIN_MS[event] ?? OTHER_WITHIN_MS
+  const withinMs = answerWithinMs(vendor, event)
   const { promise: late, resolve } = Promise.withResolvers<HookOutput>()
   const deadline = setTimeout(() => resolve(refuseHook(vendor, event, TOO_SLOW)), withinMs)
   const answer = answerEvent(hook, withinMs).catch(error => {
@@ -115,7 +118,7 @@ async function answerEvent({ vendor, event, home, chosen }: RouterHook, withinMs
   if (stdin === undefined) return refuseHook(vendor, event, TOO_LARGE)
   const caller: HookCaller = { id: eventId(), ppid: process.ppid, folder: process.cwd(), env }
   const paths = await findPaths(env)
-  const said = await askDaemon(paths, { vendor, event, stdin, caller, timeoutMs: daemonWithinMs(event) })
+  const said = await askDaemon(paths, { vendor, event, stdin, caller, timeoutMs: daemonWithinMs(vendor, event) })
   if (said === 'unreadable') return refuseHook(vendor, event, UNREADABLE)
   if (said !== 'away') return said
   const request = { vendor, native: event, stdin, caller, paths, withinMs: withinMs * INLINE_SHARE }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
-import { ANSWER_WITHIN_MS, daemonWithinMs, OTHER_WITHIN_MS } from '../../../src/cli/commands/hook.ts'
+import { answerWithinMs, daemonWithinMs } from '../../../src/cli/commands/hook.ts'
 import { HOOK_VENDORS, type HookEventKind } from '../../../src/domain/hooks.ts'
 import { startDaemon } from '../../daemon/daemon-process.ts'
 import { BIN } from '../../support/program.ts'
@@ -15,12 +15,16 @@ import { before, decisionOf, playVendor } from './play-vendor.ts'
 const HIGH = 'git push --force origin main'
 
 test('a hook answers before its vendor stops waiting', () => {
-  for (const { events, timeouts, name } of HOOK_VENDORS.map(vendor => hookTranslator(vendor).manifest)) {
+  for (const { vendor, events, timeouts, name } of HOOK_VENDORS.map(vendor => hookTranslator(vendor).manifest)) {
     for (const [kind, natives] of Object.entries(events)) {
       const waitsMs = (timeouts[kind as HookEventKind] ?? timeouts.other) * 1000
       for (const native of natives) {
-        assert.ok((ANSWER_WITHIN_MS[native] ?? OTHER_WITHIN_MS) < waitsMs, `${name} ${native}`)
-        assert.equal(daemonWithinMs(native) <= 5_000, !['permission', 'stop'].includes(kind), `${name} ${native}`)
+        assert.ok(answerWithinMs(vendor, native) < waitsMs, `${name} ${native}`)
+        assert.equal(
+          daemonWithinMs(vendor, native) <= 5_000,
+          !['permission', 'stop'].includes(kind),
+          `${name} ${native}`,
+        )
       }
     }
   }
