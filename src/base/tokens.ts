@@ -29,9 +29,8 @@ export function eachToken(
   take: (token: string) => void,
   { takeWhole = take, known = new Map() }: { takeWhole?: (token: string) => void; known?: KnownWords } = {},
 ): void {
-  WORDS.lastIndex = 0
-  for (let match = WORDS.exec(text); match !== null; match = WORDS.exec(text)) {
-    const { whole, parts } = tokensOf(match[0], known)
+  for (const word of text.match(WORDS) ?? []) {
+    const { whole, parts } = tokensOf(word, known)
     if (whole !== undefined) takeWhole(whole)
     for (const token of parts) take(token)
   }

@@ -46,7 +46,7 @@ export const EXAMPLES: Record<string, readonly string[]> = {
   'memory import': ['pcc memory import memory.jsonl', 'pcc memory import memory.jsonl --json'],
   'memory doctor': ['pcc memory doctor', 'pcc memory doctor --json'],
   'memory rebuild': ['pcc memory rebuild', 'pcc memory rebuild --dry-run'],
-  'memory policy': ['pcc memory policy', 'pcc memory policy --json'],
+  'memory policy': ['pcc memory policy', 'pcc memory policy --revert 3'],
   'memory report': ['pcc memory report', 'pcc memory report --json'],
   service: ['pcc service install', 'pcc service status'],
   'service install': ['pcc service install', 'pcc service install --system'],

@@ -115,7 +115,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   using code = startCodeSearch(paths, {
     embeddingFor: project => readEmbedding(project, { paths, env, policy, secrets }),
   })
-  await using memory = openSupervisorMemory({ paths, env, store, log })
+  await using memory = openSupervisorMemory({ paths, env, store, log, embed: code.embed })
   const brains = openLazyBrains(secrets)
   const terminals = new AttachedTerminals()
   const gates = openAccountGates({ store, clock: systemClock })

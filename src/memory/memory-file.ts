@@ -4,12 +4,12 @@ import { mayRead } from '../domain/memory.ts'
 import { DerivedFile, type DerivedOptions } from '../store/derived-file.ts'
 import { applyRecord, itemIdsOf } from './learn/apply-record.ts'
 import type { ItemUse } from './learn/importance.ts'
-import type { PolicyValues } from './learn/policy.ts'
+import { isTrusted, type PolicyValues } from './learn/policy.ts'
 import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './rank-items.ts'
-import { type ItemRow, indexItems, matchText, removeWords, TEXT_TABLES } from './text-index.ts'
+import { indexItem, matchText, removeWords, TEXT_TABLES, talkOf, VECTOR_TABLES } from './text-index.ts'
 
 /** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
-const DERIVED_SCHEMA = 3
+const DERIVED_SCHEMA = 4
 
 /** "pccm": the file is a memory of ours. */
 const APPLICATION_ID = 0x7063636d
@@ -35,12 +35,13 @@ const TABLES = [
   'create index shown_by_task on shown (task)',
   'create table policy (name text primary key, value real not null) without rowid',
   `create table items (rowid integer primary key, id text not null unique, kind text not null, type text not null, scope text not null,
-     "of" text not null, session text, updated_at integer not null, ended_at integer, files integer not null, body text not null)`,
+     "of" text not null, talk text, updated_at integer not null, ended_at integer, files integer not null, body text not null)`,
   'create index items_by_kind on items (kind, type, updated_at)',
   'create index items_with_files on items ("of") where files > 0',
   'create index items_by_scope on items (scope, "of")',
-  "create index episodes_by_session on items (session) where kind = 'episode'",
+  'create index items_by_talk on items (talk) where talk is not null',
   ...TEXT_TABLES,
+  ...VECTOR_TABLES,
 ]
 
 export interface ItemQuery {
@@ -53,6 +54,8 @@ export interface ItemQuery {
   /** Also what is no longer true. */
   withEnded?: boolean | undefined
   limit?: number | undefined
+  /** The thresholds and weights of the session; those of all projects by default. */
+  policy?: PolicyValues | undefined
   /** To measure what other weights would find. */
   weights?: RankWeights | undefined
 }
@@ -72,7 +75,16 @@ export class MemoryFile extends DerivedFile {
   }
 
   /** Items that a reader may see. */
-  find({ reader, text, kinds, type, withEnded = false, limit = 20, weights = RANK_WEIGHTS }: ItemQuery): RankedItem[] {
+  find({
+    reader,
+    text,
+    kinds,
+    type,
+    withEnded = false,
+    limit = 20,
+    policy,
+    weights = RANK_WEIGHTS,
+  }: ItemQuery): RankedItem[] {
     const { sql, values } = readableBy(reader)
     const wanted = [
       sql,
@@ -95,13 +107,16 @@ export class MemoryFile extends DerivedFile {
         ),
       )
     const matching = matchText(this, { text, reader, kinds, around: weights.around, limit: MOST_RANKED })
-    if (!matching) return []
-    const found = this.rows<{ body: string; score: number }>(
-      `select i.body, f.score from (${matching.sql}) f join items i on i.rowid = f.rowid where ${wanted}`,
-      ...matching.values,
-      ...bound,
+    const found = matching.flatMap(({ rowid, score }) =>
+      this.rows<{ body: string; score: number }>(
+        `select i.body, ? as score from items i where i.rowid = ? and ${wanted}`,
+        ...[score, rowid, ...bound],
+      ),
     )
-    return rankItems(read(found), { query: text, now: reader.now, policy: this.policy(), weights }).slice(0, most)
+    return rankItems(read(found), { query: text, now: reader.now, policy: policy ?? this.policy(), weights }).slice(
+      0,
+      most,
+    )
   }
 
   item(id: string): MemoryItem | undefined {
@@ -147,7 +162,7 @@ export class MemoryFile extends DerivedFile {
     const changed = new Map<string, ChangedItem>()
     let policy = this.policy()
     for (const record of records) {
-      if (record.kind === 'policy' && record.scope === 'global' && record.role === null) {
+      if (record.kind === 'policy' && record.scope === 'global' && record.role === null && isTrusted(record)) {
         this.run(
           'insert into policy values (?, ?) on conflict (name) do update set value = excluded.value',
           record.name,
@@ -221,40 +236,36 @@ export class MemoryFile extends DerivedFile {
   }
 
   #put(changes: readonly ChangedItem[]): void {
-    indexItems(
-      this,
-      changes.flatMap(change => (change.item ? this.#putRow(change, change.item) : [])),
-      this.#words,
-    )
+    for (const change of changes) if (change.item) this.#putRow(change, change.item)
   }
 
-  /** Returns what is to be indexed: nothing if neither its words nor its scope have changed. */
-  #putRow({ rowid, before, older }: ChangedItem, item: MemoryItem): ItemRow[] {
-    const { id, kind, type, scope, of, session, updated_at, ended_at } = item
+  #putRow({ rowid, before, older }: ChangedItem, item: MemoryItem): void {
+    const { id, kind, type, scope, of, updated_at, ended_at } = item
     for (const record of older) this.run('insert or ignore into older values (?, ?)', id, record)
-    const values = [kind, type, scope, of, session, updated_at, ended_at, item.about.length, JSON.stringify(item)]
+    const values = [kind, type, scope, of, talkOf(item), updated_at, ended_at, item.about.length, JSON.stringify(item)]
     if (rowid === undefined || !before) {
       const inserted = this.run(
-        'insert into items (id, kind, type, scope, "of", session, updated_at, ended_at, files, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        'insert into items (id, kind, type, scope, "of", talk, updated_at, ended_at, files, body) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
         ...[id, ...values],
       )
-      return [{ rowid: inserted, item, isNew: true }]
+      indexItem(this, { rowid: inserted, item, isNew: true }, this.#words)
+      return
     }
     this.run(
-      'update items set kind = ?, type = ?, scope = ?, "of" = ?, session = ?, updated_at = ?, ended_at = ?, files = ?, body = ? where rowid = ?',
+      'update items set kind = ?, type = ?, scope = ?, "of" = ?, talk = ?, updated_at = ?, ended_at = ?, files = ?, body = ? where rowid = ?',
       ...[...values, rowid],
     )
-    const isSame = before.text === item.text && before.scope === scope && before.of === of && before.session === session
-    return isSame ? [] : [{ rowid, item, isNew: false }]
+    const isSame = before.text === item.text && before.scope === scope && before.of === of
+    if (!isSame) indexItem(this, { rowid, item, isNew: false }, this.#words)
   }
 
   removeItem(id: string): void {
-    const row = this.row<{ rowid: number; body: string }>('select rowid, body from items where id = ?', id)
+    const row = this.row<{ rowid: number }>('select rowid from items where id = ?', id)
     if (!row) return
     this.run('delete from items where rowid = ?', row.rowid)
     this.run('delete from older where item = ?', id)
     this.run('delete from shown where item = ?', id)
-    removeWords(this, row.rowid, JSON.parse(row.body) as MemoryItem)
+    removeWords(this, row.rowid)
   }
 }
 

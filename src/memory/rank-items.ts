@@ -7,6 +7,8 @@ import { knob, type PolicyValues } from './learn/policy.ts'
 export interface RankedItem {
   item: MemoryItem
   score: number
+  /** How near its meaning is to the question, where vectors say so: then it need not share a word with it. */
+  near?: number | undefined
 }
 
 const DAY_MS = 86_400_000

@@ -44,7 +44,8 @@ export function recall(
   const words: KnownWords = new Map()
   const query = new Set(queryTokens(text, words))
   const fitting = found.filter(
-    ({ item }) => mayShow(item, context) && fitOf(query, item, words) >= knob(policy, 'recall.threshold'),
+    ({ item, near }) =>
+      mayShow(item, context) && (near !== undefined || fitOf(query, item, words) >= knob(policy, 'recall.threshold')),
   )
   const ids = new Set(fitting.map(({ item }) => item.id))
   const always = standing

@@ -1,71 +1,31 @@
 import { checksum } from '../base/ids.ts'
 import { eachToken, type KnownWords, queryTokens } from '../base/tokens.ts'
-import type { MemoryItem, MemoryReader } from '../domain/memory.ts'
+import { type MemoryItem, type MemoryReader, mayRead } from '../domain/memory.ts'
 import type { DerivedFile } from '../store/derived-file.ts'
 
-/**
- * The words of items. An episode is indexed with the episodes of its session beside it: in a conversation the turn with the answer often
- * shares no word with the question, because it answers the turn before. `keys` holds who may see an item and its kind, so that nothing else
- * is looked at.
- */
+/** The words of items. `keys` holds who may see an item and its kind, so that nothing else is looked at. */
 export const TEXT_TABLES = [
-  `create virtual table texts using fts5(words, around, keys, content = '', contentless_delete = 1, tokenize = "ascii")`,
+  `create virtual table texts using fts5(words, keys, content = '', contentless_delete = 1, tokenize = "ascii")`,
   // Words are written to the index when so many bytes of them have come together: the fewer times, the less is merged later.
   `insert into texts (texts, rank) values ('hashsize', 8000000)`,
 ]
 
-/** An item and the row that it has. */
-export interface ItemRow {
-  rowid: number
-  item: MemoryItem
-  isNew: boolean
+/** Indexes an item in the place of what its row had before. Inside of a transaction. `known` saves time over many calls. */
+export function indexItem(
+  file: DerivedFile,
+  { rowid, item, isNew }: { rowid: number; item: MemoryItem; isNew: boolean },
+  known: KnownWords,
+): void {
+  if (!isNew) removeWords(file, rowid)
+  const { text, scope, of, kind } = item
+  const keys = `${scopeKey(scope, of)} ${kindKey(kind)}`
+  file.run('insert into texts (rowid, words, keys) values (?, ?, ?)', rowid, tokensIn(text, known), keys)
 }
 
-/** So many episodes before one and after it belong to it. */
-const BEFORE = 2
-const AFTER = 1
-
-/** Indexes items whose text, scope or existence has changed. Inside of a transaction. `known` saves time over many calls. */
-export function indexItems(file: DerivedFile, rows: readonly ItemRow[], known: KnownWords): void {
-  // New rows come at the end of their session, in order: what is beside them is at hand.
-  const added = Map.groupBy(
-    rows.filter(({ item, isNew }) => isNew && conversationOf(item)),
-    ({ item }) => JSON.stringify(conversationOf(item)),
-  )
-  const again = new Set<number>()
-  for (const turns of added.values()) {
-    const [first] = turns
-    const earlier = first ? turnsBeside(file, first.rowid, conversationOf(first.item), 'before') : []
-    const texts = [...earlier.toReversed().map(({ text }) => text), ...turns.map(({ item }) => item.text)].map(text =>
-      tokensIn(text, known),
-    )
-    for (const [n, { rowid, item }] of turns.entries()) {
-      const at = n + earlier.length
-      const around = [...texts.slice(Math.max(0, at - BEFORE), at), ...texts.slice(at + 1, at + 1 + AFTER)]
-      insertWords(file, { rowid, item, words: texts[at] ?? '', around })
-    }
-    for (const { rowid } of earlier.slice(0, AFTER)) again.add(rowid)
-  }
-  for (const { rowid, item, isNew } of rows) {
-    if (isNew && conversationOf(item)) continue
-    again.add(rowid)
-    if (!isNew) for (const other of neighbours(file, rowid, item)) again.add(other.rowid)
-  }
-  for (const rowid of again) reindex(file, rowid, known)
-}
-
-/**
- * The episodes of one session that the same readers see; undefined for whatever has no neighbours. Who may not read an episode must not find
- * out its words by those beside it.
- */
-function conversationOf({ kind, session, scope, of, acl }: MemoryItem): [string, string, string] | undefined {
-  return kind === 'episode' && session !== null && acl.roles.length === 0 ? [session, scope, of] : undefined
-}
-
-/** Removes the words of an item that is forgotten, also where they belong to others. Its row must be gone already. */
-export function removeWords(file: DerivedFile, rowid: number, item: MemoryItem): void {
+/** Removes the words of an item, and the vector that was made of them. */
+export function removeWords(file: DerivedFile, rowid: number): void {
   file.run('delete from texts where rowid = ?', rowid)
-  for (const other of neighbours(file, rowid, item)) reindex(file, other.rowid)
+  file.run('delete from vectors where rowid = ?', rowid)
 }
 
 /** Index pages that one call of `eraseRemoved` writes: some milliseconds. */
@@ -82,72 +42,19 @@ export function eraseRemoved(file: DerivedFile, { isFirst }: { isFirst: boolean 
   return changes() - before < 2
 }
 
-function reindex(file: DerivedFile, rowid: number, known: KnownWords = new Map()): void {
-  const row = file.row<{ body: string }>('select body from items where rowid = ?', rowid)
-  if (!row) return
-  const item = JSON.parse(row.body) as MemoryItem
-  file.run('delete from texts where rowid = ?', rowid)
-  const conversation = conversationOf(item)
-  const around = [
-    ...turnsBeside(file, rowid, conversation, 'before').toReversed(),
-    ...turnsBeside(file, rowid, conversation, 'after').slice(0, AFTER),
-  ]
-  const texts = [item, ...around].map(({ text }) => tokensIn(text, known))
-  insertWords(file, { rowid, item, words: texts[0] ?? '', around: texts.slice(1) })
-}
-
-interface IndexedWords extends Pick<ItemRow, 'rowid' | 'item'> {
-  words: string
-  around: readonly string[]
-}
-
-function insertWords(file: DerivedFile, { rowid, item: { scope, of, kind }, words, around }: IndexedWords): void {
-  const keys = `${scopeKey(scope, of)} ${kindKey(kind)}`
-  file.run(
-    'insert into texts (rowid, words, around, keys) values (?, ?, ?, ?)',
-    ...[rowid, words, around.join(' '), keys],
-  )
-}
-
-interface Turn {
-  rowid: number
-  text: string
-}
-
-/** The nearest first. Rows are numbered in the order of the log. */
-function turnsBeside(
-  file: DerivedFile,
-  rowid: number,
-  conversation: readonly string[] | undefined,
-  side: 'before' | 'after',
-): Turn[] {
-  if (!conversation) return []
-  const [compare, order] = side === 'before' ? ['<', 'desc'] : ['>', 'asc']
-  const rows = file.rows<{ rowid: number; body: string }>(
-    `select rowid, body from items where kind = 'episode' and session = ? and scope = ? and "of" = ? and rowid ${compare} ?
-     order by rowid ${order} limit ${BEFORE}`,
-    ...conversation,
-    rowid,
-  )
-  return rows.flatMap(row => {
-    const item = JSON.parse(row.body) as MemoryItem
-    return conversationOf(item) ? [{ rowid: row.rowid, text: item.text }] : []
-  })
-}
-
-/** Everything that has the words of an item as its surroundings. */
-function neighbours(file: DerivedFile, rowid: number, item: MemoryItem): Turn[] {
-  const conversation = conversationOf(item)
-  return (['before', 'after'] as const).flatMap(side => turnsBeside(file, rowid, conversation, side))
-}
-
 export interface TextQuery {
   text: string
   reader: MemoryReader
   kinds?: readonly MemoryItem['kind'][] | undefined
-  /** What the words beside an item count. */
+  /** What the words beside an episode count, while its own count 1. */
   around: number
   limit: number
+}
+
+/** A row, and how well it fits. */
+interface ScoredRow {
+  rowid: number
+  score: number
 }
 
 /** More words than a question has. */
@@ -155,23 +62,58 @@ const MOST_TOKENS = 40
 /** Words that occur in more rows than this, all together, are left out: they say the least and take the longest. */
 const MOST_ROWS = 2_500
 
-/** The rows that have words of a text, with their BM25, the best first. `sql` is a query for rowid and score, with its values. */
-export function matchText(
-  file: DerivedFile,
-  { text, reader, kinds, around, limit }: TextQuery,
-): { sql: string; values: (string | number)[] } | undefined {
+/** The rows that have words of a text, with their BM25, the best first. */
+export function matchText(file: DerivedFile, { text, reader, kinds, around, limit }: TextQuery): ScoredRow[] {
   const tokens = chooseTokens(file, queryTokens(text).slice(0, MOST_TOKENS))
-  if (tokens.length === 0) return undefined
+  if (tokens.length === 0) return []
   const any = (words: readonly string[]) => words.map(word => `"${word}"`).join(' OR ')
   const parts = [
     ...(reader.agent === 'person' ? [] : [`keys : (${any(keysOf(reader))})`]),
     ...(kinds ? [`keys : (${any(kinds.map(kindKey))})`] : []),
-    `{words around} : (${any(tokens)})`,
+    `words : (${any(tokens)})`,
   ]
-  return {
-    sql: 'select rowid, -rank as score from texts where texts match ? and rank match ? order by rank limit ?',
-    values: [parts.join(' AND '), `bm25(1.0, ${around.toFixed(3)}, 0.0)`, limit],
+  const found = file.rows<ScoredRow & { talk: string | null }>(
+    `select f.rowid, f.score, i.talk from (select rowid, -rank as score from texts
+       where texts match ? and rank match 'bm25(1.0, 0.0)' order by rank limit ?) f join items i on i.rowid = f.rowid`,
+    ...[parts.join(' AND '), limit],
+  )
+  return around === 0 ? found : addBeside(file, found, around).slice(0, limit)
+}
+
+/** So many episodes before one and after it belong to it. */
+const BEFORE = 2
+const AFTER = 1
+
+/**
+ * Lends the score of each episode to those beside it in its session: in a conversation the turn with the answer often shares no word with the
+ * question, because it answers the turn before. Squares are added, so that one good neighbour counts more than several poor ones. Rows are
+ * numbered in the order of the log.
+ */
+function addBeside(
+  file: DerivedFile,
+  found: readonly (ScoredRow & { talk: string | null })[],
+  around: number,
+): ScoredRow[] {
+  const squares = new Map(found.map(({ rowid, score }) => [rowid, score ** 2]))
+  for (const { rowid, score, talk } of found) {
+    if (talk === null) continue
+    const beside = file.rows<{ rowid: number }>(
+      `select rowid from (select rowid from items where talk = ? and rowid < ? order by rowid desc limit ${AFTER})
+       union all select rowid from (select rowid from items where talk = ? and rowid > ? order by rowid limit ${BEFORE})`,
+      ...[talk, rowid, talk, rowid],
+    )
+    for (const other of beside) squares.set(other.rowid, (squares.get(other.rowid) ?? 0) + around * score ** 2)
   }
+  const scored = [...squares].map(([rowid, square]) => ({ rowid, score: Math.sqrt(square) }))
+  return scored.toSorted((a, b) => b.score - a.score)
+}
+
+/**
+ * The conversation that an episode is a turn of; null for whatever has no neighbours. Only what the same readers see is beside one another: who may not
+ * read an episode must not find out its words by the others.
+ */
+export function talkOf({ kind, session, scope, of, acl }: MemoryItem): string | null {
+  return kind === 'episode' && session !== null && acl.roles.length === 0 ? JSON.stringify([session, scope, of]) : null
 }
 
 /** The words that occur and are not too common, the rarest first. */
@@ -206,4 +148,94 @@ function tokensIn(text: string, known: KnownWords): string {
   const tokens: string[] = []
   eachToken(text, token => tokens.push(token), { known })
   return tokens.join(' ')
+}
+
+/** Vectors of episodes by their rows; an empty one stands for text that the provider may not see. */
+export const VECTOR_TABLES = ['create table vectors (rowid integer primary key, vector blob not null)']
+
+/** So many of the newest episodes of a project have vectors: all of them are compared with a question, one by one. */
+const MOST_VECTORS = 2_000
+/** With a smaller cosine two texts have nothing to do with one another, by any model that we know. */
+const LEAST_NEAR = 0.6
+const MOST_NEAR = 3
+const MODEL = 'vector_model'
+
+/** An episode without a vector. */
+export interface Unembedded {
+  rowid: number
+  text: string
+}
+
+/** The model that made the vectors; undefined while there are none. */
+export function vectorModel(file: DerivedFile): string | undefined {
+  return file.readMeta(MODEL)
+}
+
+/** Episodes of a project that have no vector yet, the newest first. What comes from outside is never shown, and needs none. */
+export function findUnembedded(file: DerivedFile, project: string, most: number): Unembedded[] {
+  const rows = file.rows<{ rowid: number; body: string }>(
+    `select i.rowid, i.body from (${NEWEST}) n join items i on i.rowid = n.rowid
+     where not exists (select 1 from vectors v where v.rowid = n.rowid) and json_extract(i.body, '$.authority') <> 'external' limit ?`,
+    project,
+    most,
+  )
+  return rows.map(({ rowid, body }) => ({ rowid, text: (JSON.parse(body) as MemoryItem).text }))
+}
+
+const NEWEST = `select rowid from items where scope = 'project' and "of" = ? and kind = 'episode' order by rowid desc limit ${MOST_VECTORS}`
+
+/** Stores vectors. Those of another model are forgotten, and an episode whose text has changed meanwhile gets none. Inside of a transaction. */
+export function storeVectors(
+  file: DerivedFile,
+  model: string,
+  made: readonly (Unembedded & { vector: readonly number[] | null })[],
+): void {
+  if (vectorModel(file) !== model) file.run('delete from vectors')
+  file.writeMeta(MODEL, model)
+  for (const { rowid, text, vector } of made) {
+    const row = file.row<{ body: string }>('select body from items where rowid = ?', rowid)
+    if (!row || (JSON.parse(row.body) as MemoryItem).text !== text) continue
+    file.run('insert or replace into vectors values (?, ?)', rowid, blobOf(vector ?? []))
+  }
+}
+
+/** The episodes that are nearest to a vector and that a reader may see, with their cosine; none that is far. */
+export function findNear(
+  file: DerivedFile,
+  { reader, vector }: { reader: MemoryReader; vector: readonly number[] },
+): { item: MemoryItem; near: number }[] {
+  const query = toUnit(vector)
+  const compared = reader.projects.flatMap(project =>
+    file.rows<{ rowid: number; vector: Uint8Array }>(
+      `select v.rowid, v.vector from (${NEWEST}) n join vectors v on v.rowid = n.rowid`,
+      project,
+    ),
+  )
+  return compared
+    .map(({ rowid, vector: stored }) => ({ rowid, near: cosine(query, stored) }))
+    .filter(({ near }) => near >= LEAST_NEAR)
+    .toSorted((a, b) => b.near - a.near)
+    .slice(0, 10 * MOST_NEAR)
+    .flatMap(({ rowid, near }) => {
+      const row = file.row<{ body: string }>('select body from items where rowid = ? and ended_at is null', rowid)
+      const item = row && (JSON.parse(row.body) as MemoryItem)
+      return item && mayRead(item, reader) ? [{ item, near }] : []
+    })
+    .slice(0, MOST_NEAR)
+}
+
+/** Of length one, so that the cosine of two is their product. */
+function toUnit(vector: readonly number[]): Float32Array {
+  const length = Math.hypot(...vector)
+  return Float32Array.from(vector, value => (length === 0 ? 0 : value / length))
+}
+
+function blobOf(vector: readonly number[]): Uint8Array {
+  return new Uint8Array(toUnit(vector).buffer)
+}
+
+function cosine(query: Float32Array, stored: Uint8Array): number {
+  if (stored.byteLength !== query.byteLength) return 0
+  const other = new Float32Array(stored.slice().buffer)
+  return query.reduce((sum, value, at) => sum + value * (other[at] ?? 0), 0)
 }

@@ -81,7 +81,7 @@ const SEED_BOUND = 0.7
 /** A wrong refusal costs less than a wrong approval: the agent goes on without, and the person sees it in the report. */
 const DENY_BOUND = 0.7
 /** Two answers of a person, a little faded. One answer counts for the very same request only, and that is a remembered answer. */
-const LEAST_EVIDENCE = 1.2
+export const LEAST_EVIDENCE = 1.2
 /** Three answers: whoever is refused without being asked cannot show that it is different this time. */
 const LEAST_REFUSED = 2.2
 

@@ -1,5 +1,5 @@
 import type { MemoryRecord, RecordOf } from '../../domain/memory.ts'
-import { wilson } from './statistics.ts'
+import { differenceOfShares, wilson } from './statistics.ts'
 
 /** Thresholds and weights by name, as policy records have set them; what is missing has its standard. */
 export type PolicyValues = Readonly<Record<string, number>>
@@ -55,55 +55,132 @@ export function policyFor(
 }
 
 /** Neither an agent nor a text from outside sets a threshold. */
-function isTrusted({ authority }: MemoryRecord): boolean {
+export function isTrusted({ authority }: MemoryRecord): boolean {
   return authority === 'person' || authority === 'gate'
 }
 
-/** What happened since the last change of the policy. */
-export interface PolicyOutcomes {
-  /** Decisions by learned advice, and how many of them a person corrected. */
-  advised: number
-  corrected: number
-  /** Items that were shown, and how many of them were of use. */
-  shown: number
-  useful: number
+/** One outcome that speaks for or against a threshold or weight. `policyCases` makes them from the log. */
+export interface PolicyCase {
+  name: KnobName
+  /** Cases of one name are compared by their groups. */
+  group: 'in' | 'near' | 'old' | 'fresh' | 'high' | 'low'
+  good: boolean
+  time: number
+  /** The project in which it was seen. */
+  of: string
 }
 
 /** The change of one threshold, before it becomes a record. */
-export type PolicyChange = Pick<RecordOf<'policy'>, 'version' | 'name' | 'before' | 'after' | 'reason'>
+export type PolicyChange = Pick<RecordOf<'policy'>, 'scope' | 'of' | 'version' | 'name' | 'before' | 'after' | 'reason'>
 
 /** With fewer cases a threshold would follow chance. */
 const FEWEST_CASES = 50
+const FEWEST_PROMOTED = 20
 const MOST_WRONG = 0.025
 const LEAST_USEFUL = 0.1
 const OFTEN_USEFUL = 0.4
+const MOST_TAKEN_BACK = 0.2
+const FEW_TAKEN_BACK = 0.1
+/** Old evidence may be so much worse than fresh evidence and still be as good. */
+const AS_GOOD = 0.05
+
+/** What a project may have of its own: the rest changes what all projects derive or promote. */
+const OF_PROJECTS: readonly KnobName[] = ['advice.bound', 'recall.threshold', 'recall.worth']
 
 /**
- * What the outcomes of a role in a scope change. A threshold rises if the interval of the rate of mistakes is above what is tolerated as a
- * whole or by its estimate, and falls only if the whole interval is below it. Pure; at most one step for each name.
+ * What outcomes change, for all projects and for those whose own outcomes say something else. Only cases since the last change of the same value count.
+ * Pure; at most one step for each name and scope.
  */
-export function improvePolicy(
-  { advised, corrected, shown, useful }: PolicyOutcomes,
-  policy: PolicyValues,
-  version: number,
-): PolicyChange[] {
+export function improvePolicy(cases: readonly PolicyCase[], records: readonly RecordOf<'policy'>[]): PolicyChange[] {
   const changes: PolicyChange[] = []
-  const change = (name: KnobName, direction: 1 | -1, reason: string) => {
-    const before = knob(policy, name)
-    const after = knob({ [name]: Number((before + direction * KNOBS[name].step).toFixed(6)) }, name)
-    if (after !== before) changes.push({ version: version + changes.length + 1, name, before, after, reason })
+  const version = records.reduce((most, record) => Math.max(most, record.version), 0)
+  const tryAll = (names: readonly KnobName[], { scope, of }: Pick<PolicyChange, 'scope' | 'of'>) => {
+    const policy = policyFor(records, { role: null, projects: of === '' ? [] : [of] })
+    for (const name of names) {
+      const same = records.filter(each => each.name === name && (each.scope === 'global' || each.of === of))
+      const since = same.reduce((last, { time }) => Math.max(last, time), Number.NEGATIVE_INFINITY)
+      const own = cases.filter(each => each.name === name && each.time > since && (of === '' || each.of === of))
+      const { direction, reason } = JUDGES[name](own) ?? { direction: 0, reason: '' }
+      const before = knob(policy, name)
+      const after = knob({ [name]: Number((before + direction * KNOBS[name].step).toFixed(6)) }, name)
+      // What all projects say needs no saying by one.
+      const isSaid = changes.some(
+        each => each.scope === 'global' && each.name === name && Math.sign(each.after - each.before) === direction,
+      )
+      if (after === before || isSaid) continue
+      changes.push({ scope, of, version: version + changes.length + 1, name, before, after, reason })
+    }
   }
-  if (advised >= FEWEST_CASES) {
-    const wrong = wilson(corrected, advised)
-    const seen = `${corrected} of ${advised} decisions by experience were corrected`
-    if (wrong.estimate > MOST_WRONG) change('advice.bound', 1, seen)
-    else if (wrong.high < MOST_WRONG) change('advice.bound', -1, seen)
-  }
-  if (shown >= FEWEST_CASES) {
-    const use = wilson(useful, shown)
-    const seen = `${useful} of ${shown} items that were shown were of use`
-    if (use.high < LEAST_USEFUL) change('recall.threshold', 1, seen)
-    else if (use.low > OFTEN_USEFUL) change('recall.threshold', -1, seen)
-  }
+  tryAll(Object.keys(KNOBS) as KnobName[], { scope: 'global', of: '' })
+  for (const of of new Set(cases.map(each => each.of))) if (of !== '') tryAll(OF_PROJECTS, { scope: 'project', of })
   return changes
+}
+
+/** Takes a change back: the value is again what it was before, in the same scope, and outcomes count anew from there. Undefined if there is no such version. */
+export function revertChange(records: readonly RecordOf<'policy'>[], version: number): PolicyChange | undefined {
+  const wrong = records.find(record => record.version === version)
+  if (!wrong) return undefined
+  const { scope, of, name, role } = wrong
+  const before = knob(policyFor(records, { role, projects: [of] }), name as KnobName)
+  const last = records.reduce((most, record) => Math.max(most, record.version), 0)
+  return { scope, of, name, before, after: wrong.before, version: last + 1, reason: `version ${version} taken back` }
+}
+
+type Judge = (cases: readonly PolicyCase[]) => { direction: 1 | -1; reason: string } | undefined
+
+/** Which way outcomes speak, and why. */
+const JUDGES: Record<KnobName, Judge> = {
+  'advice.bound': cases => {
+    const [above, below] = [countGroup(cases, 'in'), countGroup(cases, 'near')]
+    const seen = ([good, count]: Counted) =>
+      `${count - good} of ${count} answers of people were not what experience would have said`
+    if (above[1] >= FEWEST_CASES && wrongOf(above).estimate > MOST_WRONG)
+      return { direction: 1, reason: `${seen(above)} at this bound` }
+    if (below[1] >= FEWEST_CASES && wrongOf(below).high < MOST_WRONG)
+      return { direction: -1, reason: `${seen(below)} a step below this bound` }
+    return undefined
+  },
+  'advice.half_life_days': cases => {
+    const [old, fresh] = [countGroup(cases, 'old'), countGroup(cases, 'fresh')]
+    if (Math.min(old[1], fresh[1]) < FEWEST_CASES) return undefined
+    const { low, high } = differenceOfShares(old, fresh)
+    const reason = `old evidence was right ${old[0]} of ${old[1]} times, fresh evidence ${fresh[0]} of ${fresh[1]}`
+    if (high < 0) return { direction: -1, reason }
+    return low > -AS_GOOD ? { direction: 1, reason } : undefined
+  },
+  'recall.threshold': cases => {
+    const [useful, shown] = countGroup(cases, 'in')
+    if (shown < FEWEST_CASES) return undefined
+    const use = wilson(useful, shown)
+    const reason = `${useful} of ${shown} items that were shown were of use`
+    if (use.high < LEAST_USEFUL) return { direction: 1, reason }
+    return use.low > OFTEN_USEFUL ? { direction: -1, reason } : undefined
+  },
+  'recall.worth': cases => {
+    const [high, low] = [countGroup(cases, 'high'), countGroup(cases, 'low')]
+    if (Math.min(high[1], low[1]) < FEWEST_CASES) return undefined
+    const difference = differenceOfShares(high, low)
+    const reason = `of what had done well ${high[0]} of ${high[1]} were of use, of the rest ${low[0]} of ${low[1]}`
+    if (difference.low > 0) return { direction: 1, reason }
+    return difference.high < 0 ? { direction: -1, reason } : undefined
+  },
+  'promotion.successes': cases => {
+    const promoted = countGroup(cases, 'in')
+    if (promoted[1] < FEWEST_PROMOTED) return undefined
+    const wrong = wrongOf(promoted)
+    const reason = `${promoted[1] - promoted[0]} of ${promoted[1]} lessons that went up were taken back`
+    if (wrong.estimate > MOST_TAKEN_BACK) return { direction: 1, reason }
+    return wrong.high < FEW_TAKEN_BACK ? { direction: -1, reason } : undefined
+  },
+}
+
+type Counted = [good: number, count: number]
+
+function countGroup(cases: readonly PolicyCase[], group: PolicyCase['group']): Counted {
+  const own = cases.filter(each => each.group === group)
+  return [own.filter(({ good }) => good).length, own.length]
+}
+
+function wrongOf([good, count]: Counted) {
+  return wilson(count - good, count)
 }

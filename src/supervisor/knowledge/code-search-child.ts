@@ -106,6 +106,8 @@ async function serve(call: IndexCall, signal: AbortSignal): Promise<unknown> {
       return ask(project.index, file => withoutSecrets(fileContext(file, call.path), hideInContext), signal)
     case 'overlap':
       return compareTasks(call, project, signal)
+    case 'embed':
+      return project.embedding.embedTexts(call, signal)
   }
 }
 

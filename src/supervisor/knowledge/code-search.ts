@@ -73,6 +73,16 @@ export interface ComparedTasks {
 /** Who embeds the code of a project, and the rules about what may be read. */
 export type EmbeddingSetup = FoundProviders & { rules: PolicyRule[]; home: string }
 
+/** Texts to embed, each with the files of the project that it names. */
+export interface EmbedCall {
+  texts: readonly { text: string; files: readonly string[] }[]
+  purpose: 'document' | 'query'
+  model?: string | undefined
+}
+
+/** A vector for each text; null for one that names a file which a rule keeps from agents. */
+export type EmbedReply = { model: string; vectors: readonly (readonly number[] | null)[] } | { problem: string }
+
 /** What the process with the indexes can do, for a project or a worktree of it. */
 export type IndexCall = { project: string } & (
   | ({ does: 'update'; embedding?: EmbeddingSetup | undefined } & UpdateOptions)
@@ -81,6 +91,7 @@ export type IndexCall = { project: string } & (
   | { does: 'related'; entity: string; depth: number }
   | { does: 'file-context'; path: string }
   | ({ does: 'overlap' } & ComparedTasks)
+  | ({ does: 'embed'; embedding?: EmbeddingSetup | undefined } & EmbedCall)
 )
 
 /** The messages to that process, and its replies. */
@@ -98,6 +109,8 @@ export interface CodeSearch extends Disposable {
   fileContext(project: string, path: string): Promise<GraphReply<FileContext>>
   /** How probably a task and each of some others will change a common file; none if there is no index yet. */
   overlap(project: string, tasks: ComparedTasks, signal?: AbortSignal): Promise<PredictedOverlap[]>
+  /** Embeds texts about a project as its code is embedded: by the same provider, under the same rules. */
+  embed(project: string, call: EmbedCall, signal?: AbortSignal): Promise<EmbedReply>
   /** How long a prompt waits for what is found: a start never waits longer. */
   readonly patienceMs: number
   /** The pid of the process, while there is one. */
@@ -193,6 +206,9 @@ export function startCodeSearch(
     related: (project, what) => ask({ does: 'related', project, ...what }),
     fileContext: (project, path) => ask({ does: 'file-context', project, path }),
     overlap: (project, tasks, signal) => ask({ does: 'overlap', project, ...tasks }, signal),
+    async embed(project, call, signal) {
+      return ask({ does: 'embed', project, embedding: await embeddingFor(project), ...call }, signal)
+    },
     [Symbol.dispose]() {
       isClosed = true
       if (child?.connected) child.disconnect()

@@ -3,7 +3,7 @@ import type { Embedder } from '../../domain/embedder.ts'
 import type { CodeIndex } from '../../knowledge/index/code-index.ts'
 import { NOT_YET } from '../../knowledge/index/vectors.ts'
 import type { Classifier } from '../../policy/classify/classify.ts'
-import type { EmbeddingSetup } from './code-search.ts'
+import type { EmbedCall, EmbeddingSetup, EmbedReply } from './code-search.ts'
 import { mayRead } from './embedding.ts'
 
 /** A provider that failed is not asked again by searches for this long. */
@@ -72,6 +72,24 @@ export class ProjectEmbedding {
     } catch {
       // The index was removed or made anew meanwhile: the next call embeds that.
     }
+  }
+
+  /** Embeds texts that are not code. One that names a file which a rule keeps from agents is not sent. Never throws. */
+  async embedTexts({ texts, purpose, model }: EmbedCall, signal: AbortSignal): Promise<EmbedReply> {
+    const { embedder } = this
+    if (!embedder) return { problem: this.problem ?? 'no provider of embeddings is set up' }
+    const sent: string[] = []
+    const places: (number | undefined)[] = []
+    for (const { text, files } of texts) {
+      const allowed = await Promise.all(files.map(file => this.#mayEmbed(file)))
+      places.push(allowed.every(Boolean) ? sent.push(text) - 1 : undefined)
+    }
+    if (sent.length === 0) return { model: model ?? embedder.models[0] ?? '', vectors: texts.map(() => null) }
+    // Vectors of a model that is not set up any more are made anew by another.
+    const isGone = purpose === 'document' && model !== undefined && !embedder.models.includes(model)
+    const made = await embedder.embed(sent, { purpose, model: isGone ? undefined : model, signal })
+    if ('problem' in made) return made
+    return { model: made.model, vectors: places.map(at => (at === undefined ? null : (made.vectors[at] ?? null))) }
   }
 
   /** Why words alone decided a search; undefined if they did not, or if the vectors are still being made. */

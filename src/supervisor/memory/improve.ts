@@ -1,11 +1,22 @@
-import { type MemoryItem, type MemoryReader, type MemoryRecord, newRecord, recordId } from '../../domain/memory.ts'
+import {
+  type MemoryItem,
+  type MemoryReader,
+  type MemoryRecord,
+  newRecord,
+  type RecordOf,
+  recordId,
+} from '../../domain/memory.ts'
 import type { MemoryBroker } from '../../memory/broker.ts'
-import { improvePolicy, type PolicyOutcomes, policyFor } from '../../memory/learn/policy.ts'
+import { LEAST_EVIDENCE } from '../../memory/learn/advise.ts'
+import { type Belief, decay, lowerBound, observe, PRIOR, weightOf } from '../../memory/learn/belief.ts'
+import { improvePolicy, KNOBS, knob, type PolicyCase, type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
 import { proposeMoves } from '../../memory/learn/promote.ts'
 
 /** How much is looked at in one slice: what changed last. */
 const MOST_ITEMS = 200
 const MOST_RECALLS = 300
+const MOST_ANSWERED = 100
+const MOST_MOVES = 500
 const CATCH_UP_MS = 200
 /** Kinds of items that can go up or down. */
 const MOVING = ['procedure', 'anti_pattern', 'fact'] as const
@@ -30,12 +41,10 @@ export function improve(broker: MemoryBroker, { now, projectOf }: ImproveOptions
   const moves = proposeMoves(items, { now, policy, projectOf }).map(move =>
     newRecord({ ...BY_US, kind: 'move', time: now, id: recordId(JSON.stringify(['move', move])), ...move }),
   )
-  const since = changes.at(-1)?.time ?? 0
-  const version = changes.at(-1)?.version ?? 0
-  const policies = improvePolicy(countOutcomes(broker, reader, since), policy, version).map(change =>
+  const policies = improvePolicy(policyCases(gatherCases(broker, reader), policy), changes).map(change =>
     newRecord({
-      ...{ ...BY_US, kind: 'policy', time: now, scope: 'global', of: '', ...change },
-      id: recordId(JSON.stringify(['policy', change.version, change.name])),
+      ...{ ...BY_US, kind: 'policy', time: now, ...change },
+      id: recordId(JSON.stringify(['policy', change.version, change.name, change.of])),
     }),
   )
   const records = [...moves, ...policies]
@@ -45,26 +54,118 @@ export function improve(broker: MemoryBroker, { now, projectOf }: ImproveOptions
 
 const BY_US = { actor: 'daemon', authority: 'gate', outcome: 'success' } as const
 
-/** How many lessons about commands were shown since a time, and how many of them worked in the task that they were shown to. */
-function countOutcomes(broker: MemoryBroker, reader: MemoryReader, since: number): PolicyOutcomes {
-  const recalls = broker.records('recall', reader).filter(({ arm, time }) => arm === 'with' && time > since)
-  let [shown, useful] = [0, 0]
-  for (const { items, task } of recalls.slice(-MOST_RECALLS)) {
-    for (const item of items.flatMap(id => broker.item(id, reader) ?? [])) {
-      if (item.kind !== 'procedure') continue
-      shown += 1
-      if (hasWorkedIn(task, item, broker, reader)) useful += 1
-    }
-  }
-  return { advised: 0, corrected: 0, shown, useful }
+/** Reads what the log says about thresholds: the last of it, because all of it would keep verdicts waiting. */
+function gatherCases(broker: MemoryBroker, reader: MemoryReader): CaseSources {
+  const recalls = broker.records('recall', reader, { most: MOST_RECALLS }).filter(({ arm }) => arm === 'with')
+  const read = ({ records }: MemoryItem) => records.flatMap(id => broker.record(id, reader) ?? [])
+  const shown = new Map(
+    [...new Set(recalls.flatMap(({ items }) => items))].flatMap(id => {
+      const item = broker.item(id, reader)
+      return item?.kind === 'procedure' ? [[id, { item, records: read(item) }] as const] : []
+    }),
+  )
+  const permissions = broker.find({ reader, kinds: ['procedure'], type: 'permission', limit: MOST_ANSWERED })
+  const answers = permissions.map(({ item }) =>
+    read(item).filter(record => record.kind === 'procedure' && record.authority === 'person'),
+  ) as RecordOf<'procedure'>[][]
+  return { answers, recalls, shown, moves: broker.records('move', reader, { most: MOST_MOVES }), now: reader.now }
 }
 
-function hasWorkedIn(
-  task: string | null,
-  { records }: MemoryItem,
-  broker: MemoryBroker,
-  reader: MemoryReader,
-): boolean {
-  const all = records.map(id => broker.record(id, reader))
-  return all.some(record => record !== undefined && record.task === task && record.outcome === 'success')
+const DAY_MS = 86_400_000
+/** A lesson that went up has had no chance to fail before. */
+const TRIAL_DAYS = 14
+
+/** What the log says about thresholds and weights. */
+interface CaseSources {
+  /** The answers of people to requests of one kind, for each kind. */
+  answers: readonly (readonly RecordOf<'procedure'>[])[]
+  /** What was shown, and every record of each item that was. */
+  recalls: readonly RecordOf<'recall'>[]
+  shown: ReadonlyMap<string, { item: MemoryItem; records: readonly MemoryRecord[] }>
+  moves: readonly RecordOf<'move'>[]
+  now: number
+}
+
+/** The outcomes of which `improvePolicy` says what they change. Pure. */
+function policyCases(sources: CaseSources, policy: PolicyValues): PolicyCase[] {
+  return [
+    ...sources.answers.flatMap(answers => casesOfAnswers(answers, policy)),
+    ...casesOfRecall(sources, policy),
+    ...casesOfMoves(sources),
+  ]
+}
+
+/**
+ * People are asked until experience is sure, so that their answers say what experience would have said before each: at the bound, a step below it, and
+ * with evidence that was old by then.
+ */
+function casesOfAnswers(answers: readonly RecordOf<'procedure'>[], policy: PolicyValues): PolicyCase[] {
+  const [bound, halfLife] = [knob(policy, 'advice.bound'), knob(policy, 'advice.half_life_days')]
+  const near = bound - KNOBS['advice.bound'].step
+  const cases: PolicyCase[] = []
+  let belief: Belief = { ...PRIOR, updated_at: 0 }
+  for (const { outcome, authority, time, of } of answers.toSorted((a, b) => a.time - b.time)) {
+    const good = outcome === 'success'
+    const before = decay(belief, time, halfLife)
+    if (before.alpha - PRIOR.alpha >= LEAST_EVIDENCE) {
+      const low = lowerBound(before)
+      if (low >= near) cases.push({ name: 'advice.bound', group: low >= bound ? 'in' : 'near', good, time, of })
+    }
+    if (belief.updated_at > 0) {
+      const isOld = time - belief.updated_at >= (halfLife / 2) * DAY_MS
+      const wasRight = belief.alpha > belief.beta === good
+      cases.push({ name: 'advice.half_life_days', group: isOld ? 'old' : 'fresh', good: wasRight, time, of })
+    }
+    const observation = { good, weight: weightOf(authority, 'permission'), time }
+    belief = observe(belief, observation, halfLife)
+  }
+  return cases
+}
+
+/** A lesson about a command that was shown to a task is of use if it worked in it. */
+function casesOfRecall({ recalls, shown }: CaseSources, policy: PolicyValues): PolicyCase[] {
+  const seen = recalls.flatMap(({ items, task, time, of }) =>
+    items.flatMap(id => {
+      const { item, records = [] } = shown.get(id) ?? {}
+      if (item?.kind !== 'procedure' || task === null) return []
+      const good = records.some(record => record.task === task && record.outcome === 'success')
+      return [{ good, time, of, mean: meanBefore(records, time, knob(policy, 'advice.half_life_days')) }]
+    }),
+  )
+  const middle = seen.map(({ mean }) => mean).toSorted((a, b) => a - b)[Math.floor(seen.length / 2)] ?? 0
+  return seen.flatMap(({ mean, ...each }): PolicyCase[] => [
+    { name: 'recall.threshold', group: 'in', ...each },
+    { name: 'recall.worth', group: mean > middle ? 'high' : 'low', ...each },
+  ])
+}
+
+/** How an item had done when it was shown. What it did then is the outcome, and not a reason to show it. */
+function meanBefore(records: readonly MemoryRecord[], time: number, halfLife: number): number {
+  const earlier = records.filter(record => record.time < time && record.outcome !== 'unknown')
+  const belief = earlier
+    .toSorted((a, b) => a.time - b.time)
+    .reduce<Belief>(
+      (before, record) => {
+        const weight = weightOf(record.authority, 'command')
+        return observe(before, { good: record.outcome === 'success', weight, time: record.time }, halfLife)
+      },
+      { ...PRIOR, updated_at: 0 },
+    )
+  return belief.alpha / (belief.alpha + belief.beta)
+}
+
+const WIDTH: Partial<Record<RecordOf<'move'>['to'], number>> = { session: 0, agent: 0, project: 1, global: 2 }
+
+/** A lesson that went up and later down, or out of use, went up too early. */
+function casesOfMoves({ moves, now }: CaseSources): PolicyCase[] {
+  const cases: PolicyCase[] = []
+  for (const all of Map.groupBy(moves, ({ item }) => item).values()) {
+    const steps = all.filter(({ to }) => to === 'retired' || WIDTH[to] !== undefined)
+    const [up] = steps
+    if (!up || up.to === 'retired' || WIDTH[up.to] === 0 || now - up.time < TRIAL_DAYS * DAY_MS) continue
+    const width = WIDTH[up.to] ?? 0
+    const isTakenBack = steps.some(({ to, time }) => time > up.time && (to === 'retired' || (WIDTH[to] ?? 0) < width))
+    cases.push({ name: 'promotion.successes', group: 'in', good: !isTakenBack, time: up.time, of: '' })
+  }
+  return cases
 }

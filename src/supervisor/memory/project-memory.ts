@@ -23,23 +23,32 @@ import { projectKeys } from '../../memory/project-keys.ts'
 import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { git } from '../../workspace/git/git.ts'
+import type { CodeSearch } from '../knowledge/code-search.ts'
 import { blobOf, checkFacts } from './about-files.ts'
 import type { DeadEnd, KnownFix } from './command-lessons.ts'
 import { improve } from './improve.ts'
 import { type MeasureDeps, type MeasuredPeriod, measureMemory } from './measure.ts'
-import type { Arm } from './recall.ts'
+import { type Arm, openEpisodeVectors } from './recall.ts'
 
 export interface RecallQuery {
   project: string
   text: string
   agent?: string | null
   session?: string | null
+  /** A task or a conversation begins: from here on its thresholds stay as they are now. */
+  begins?: boolean
+  /** Also what is near by its meaning (`memory.vectors`). */
+  near?: boolean
 }
 
 /** Memory as the supervisor and the hooks use it, by the paths of projects. */
 export interface ProjectMemory extends Disposable {
   readonly broker: MemoryBroker
   keysOf(project: string): Promise<readonly [string, ...string[]]>
+  /** The projects that somebody asked about. */
+  projects(): string[]
+  /** Makes vectors of some episodes of a project. True if there are more to make. */
+  embed(project: string): Promise<boolean>
   write(records: readonly MemoryRecord[]): WriteResult
   recall(query: RecallQuery): Promise<RecalledItem[]>
   /** Records what an attempt was shown, or would have been. */
@@ -60,9 +69,10 @@ const MOST_PROCEDURES = 200
 export function openProjectMemory(
   paths: Pick<AppPaths, 'memory'>,
   now = Date.now,
-  options: Pick<BrokerOptions, 'onlyReads'> = {},
+  { embed, ...options }: Pick<BrokerOptions, 'onlyReads'> & { embed?: CodeSearch['embed'] | undefined } = {},
 ): ProjectMemory {
   const broker = openMemory(paths, { lockWaitMs: LOCK_WAIT_MS, ...options })
+  const vectors = embed && openEpisodeVectors(broker, embed)
   const keys = new Map<string, ReturnType<typeof projectKeys>>()
   /** The projects whose facts are to be compared with their files, and how far that is; the next one first. */
   const unchecked = new Map<string, number>()
@@ -96,9 +106,17 @@ export function openProjectMemory(
   }
   /** The thresholds of each project, read where a task or a conversation begins: nothing changes in the middle of one. */
   const policies = new Map<string, PolicyValues>()
+  const policyOf = (project: string, reader: MemoryReader, begins = false) => {
+    const known = begins ? undefined : policies.get(project)
+    const policy = known ?? policyFor(broker.records('policy', reader), reader)
+    policies.set(project, policy)
+    return policy
+  }
   return {
     broker,
     keysOf,
+    projects: () => [...keys.keys()],
+    embed: async project => (await vectors?.embed(project, (await keysOf(project))[0])) ?? false,
     write(records) {
       for (const { session, scope, of } of records) if (session !== null && scope === 'project') homes.set(session, of)
       return broker.write(records.map(record => markNovelty(record, broker)))
@@ -107,10 +125,10 @@ export function openProjectMemory(
       const { project, text } = query
       const reader = await readerOf(query)
       broker.catchUp({ withinMs: SLICE_MS })
-      const found = text.trim() === '' ? [] : broker.find({ reader, text, limit: MOST_FOUND })
+      const policy = policyOf(project, reader, query.begins)
+      const lexical = text.trim() === '' ? [] : broker.find({ reader, text, policy, limit: MOST_FOUND })
+      const found = query.near && vectors ? await vectors.addNear(lexical, { project, text, reader }) : lexical
       const standing = broker.find({ reader, kinds: ['procedure', 'anti_pattern', 'fact'], limit: MOST_FOUND })
-      const policy = policyFor(broker.records('policy', reader), reader)
-      policies.set(project, policy)
       return recall(
         found,
         standing.map(({ item }) => item),
@@ -159,8 +177,7 @@ export function openProjectMemory(
       // A fork of a project shares its memory, but not what people allowed in it.
       const here = { ...reader, projects: reader.projects.slice(-1) }
       const found = broker.find({ reader: here, kinds: ['procedure'], type: 'permission', limit: MOST_PROCEDURES })
-      const policy = policies.get(project) ?? policyFor(broker.records('policy', reader), reader)
-      policies.set(project, policy)
+      const policy = policyOf(project, reader)
       const question = { event_type: 'permission', text: normalised, risk, now: now(), policy }
       const learned = advise(
         found.map(({ item }) => item),

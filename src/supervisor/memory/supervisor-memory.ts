@@ -13,6 +13,7 @@ import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import type { Store } from '../../store/store.ts'
 import type { BriefSection } from '../brief/build-brief.ts'
+import type { CodeSearch } from '../knowledge/code-search.ts'
 import { settingsOfCaller } from '../session/settings.ts'
 import { type Learner, openLearner } from './learner.ts'
 import type { MeasuredPeriod } from './measure.ts'
@@ -24,6 +25,8 @@ export interface SupervisorMemoryDeps {
   env: Record<string, string | undefined>
   store: Store
   log: Log
+  /** Makes vectors of texts, where the person has set somebody up for that. */
+  embed?: CodeSearch['embed']
 }
 
 /** Whose settings count, and who asks. */
@@ -70,7 +73,7 @@ interface OpenedMemory {
 }
 
 /** Opens memory on first use: a daemon without work needs none of it. */
-export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemoryDeps): SupervisorMemory {
+export function openSupervisorMemory({ paths, env, store, log, embed }: SupervisorMemoryDeps): SupervisorMemory {
   const known = new Map<string, { at: number; settings: Promise<Config['memory']> }>()
   let opened: Promise<OpenedMemory | undefined> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -102,7 +105,7 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
   }
   const openBoth = async (): Promise<OpenedMemory> => {
     const { openProjectMemory } = await import('./project-memory.ts')
-    const memory = openProjectMemory(paths)
+    const memory = openProjectMemory(paths, Date.now, { embed })
     const learner = openLearner({
       ...{ store, paths, log },
       keysOf: async project => ((await ownSettings(project)).enabled ? memory.keysOf(project) : undefined),
@@ -140,7 +143,11 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     if (!both) return true
     const isCaughtUp = await both.learner.catchUp()
     const improves = Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS
-    return (await tidy(both.memory, { improves, data: config.data })) && isCaughtUp
+    const isTidy = await tidy(both.memory, { improves, data: config.data })
+    let isEmbedded = true
+    for (const project of both.memory.projects())
+      if ((await ownSettings(project)).vectors && (await both.memory.embed(project))) isEmbedded = false
+    return isTidy && isCaughtUp && isEmbedded
   }
   const service: SupervisorMemory = {
     async forTask(task, { caller, agent = null, isBegun = false }) {
@@ -149,7 +156,8 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
         async ({ memory, learner }, settings) => {
           await learner.catchUp()
           const arm = armOf(task.id, settings.holdout_share)
-          const items = await memory.recall({ project, text: `${task.title}\n${task.description}`, agent })
+          const text = `${task.title}\n${task.description}`
+          const items = await memory.recall({ project, text, agent, begins: true, near: settings.vectors })
           if (isBegun) await memory.noteRecall(task, { arm, items, agent })
           return arm === 'with' ? memorySections(items) : []
         },
@@ -159,8 +167,10 @@ export function openSupervisorMemory({ paths, env, store, log }: SupervisorMemor
     },
     recall: (project, text, { caller, agent = null, session = null } = {}) =>
       withMemory(
-        async ({ memory }) => {
-          const items = await memory.recall({ project, text, agent, session })
+        async ({ memory }, { vectors }) => {
+          // A hook answers at once, and waits for no provider.
+          const near = vectors && session !== null
+          const items = await memory.recall({ project, text, agent, session, begins: text === '', near })
           return items.length === 0 ? undefined : recalledText(items)
         },
         { project, ...(caller && { caller }) },

@@ -74,6 +74,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'memory.enabled': 'test/supervisor/memory/supervisor-memory.test.ts',
   'memory.holdout_share': 'test/supervisor/memory/supervisor-memory.test.ts',
   'memory.share_after_days': 'test/supervisor/session/memory-tools.test.ts',
+  'memory.vectors': 'test/supervisor/memory/episode-vectors.test.ts',
   'memory.learning': 'test/supervisor/memory/supervisor-memory.test.ts',
   'notifications.enabled': 'test/human/notify/flips.test.ts',
   'notifications.sound': 'test/human/notify/flips.test.ts',

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { after, type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { openSecrets } from '../../../src/domain/config/open-secrets.ts'
@@ -11,7 +8,8 @@ import { openClassifier } from '../../../src/policy/classify/classify.ts'
 import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
 import { startCodeSearch, type UpdateReply } from '../../../src/supervisor/knowledge/code-search.ts'
 import { readEmbedding } from '../../../src/supervisor/knowledge/embedding.ts'
-import { gitProject, tempDir } from '../../support/world.ts'
+import { type Ending, gitProject, tempDir } from '../../support/world.ts'
+import { openEmbeddingModel } from './embedding-model.ts'
 
 const FILES = {
   'src/bucket.ts': '// rate limit of calls\nexport const bucket = 10\n',
@@ -21,33 +19,7 @@ const FILES = {
 }
 const KEY = 'fake-key-0123456789'
 const MEANINGS = [/throttl|rate limit/i, /greet|hello/i, /invoice|bill/i]
-
-/** A model that knows three meanings, with the format of Ollama and of OpenAI. `dies` after so many texts, until it is told otherwise. */
-async function openModel(t: { after(end: () => unknown): void }) {
-  const heard: { path: string; texts: string[]; key: string | undefined }[] = []
-  const state = { dies: Number.POSITIVE_INFINITY }
-  const server: Server = createServer(async (request, response) => {
-    const { input } = (await json(request)) as { input: string | string[] }
-    const texts = [input].flat()
-    const count = heard.reduce((sum, each) => sum + each.texts.length, 0)
-    if (count + texts.length > state.dies) return request.socket.destroy()
-    heard.push({ path: request.url ?? '', texts, key: request.headers.authorization })
-    const vectors = texts.map(text => [...MEANINGS.map(words => (words.test(text) ? 1 : 0)), 0.1])
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(
-      JSON.stringify({
-        ...{ model: 'x', embeddings: vectors, total_duration: 1, load_duration: 1, prompt_eval_count: 1 },
-        ...{ data: vectors.map((embedding, index) => ({ index, embedding })), usage: { prompt_tokens: 1 } },
-      }),
-    )
-  }).listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard, state }
-}
+const openModel = (t: Ending) => openEmbeddingModel(t, MEANINGS)
 
 const classifier = openClassifier()
 after(() => classifier[Symbol.dispose]())

@@ -80,8 +80,8 @@ export function policyLines(
     '',
     ...(changes.length === 0 ? [terminal.paint('dim', 'Nothing was ever changed.')] : []),
     ...changes.map(
-      ({ time, version, name, before, after, reason }) =>
-        `${dateTime(time)}  ${version}  ${name} ${before} → ${after}: ${neutral(reason)}`,
+      ({ time, version, name, before, after, reason, scope, authority }) =>
+        `${dateTime(time)}  ${version}  ${neutral(name)} ${before} → ${after}${scope === 'project' ? ' in this project' : ''}: ${neutral(reason)}${authority === 'person' ? ' by a person' : ''}`,
     ),
   ]
 }

@@ -47,25 +47,14 @@ export function addMemoryCommand(program: Command): void {
       using broker = openMemory(context.paths)
       broker.catchUp()
       const stale = options.all ? [] : await findStale(broker, options.project, reader.projects)
-      if (options.stale) {
-        if (context.json) return print(context, { items: stale.map(item => ({ item })) })
-        for (const line of itemLines(
-          stale.map(item => ({ item })),
-          context.terminal,
-        ))
-          context.out(line)
-        return
-      }
-      const found = broker.find({
-        reader,
-        text: words.length === 0 ? undefined : words.join(' '),
-        kinds: options.kind && [options.kind],
-        withEnded: options.all,
-        limit: options.top,
-      })
+      const text = words.length === 0 ? undefined : words.join(' ')
+      const kinds = options.kind && [options.kind]
+      const found = options.stale
+        ? stale.map(item => ({ item }))
+        : broker.find({ reader, text, kinds, withEnded: options.all, limit: options.top })
       if (context.json) return print(context, { items: found })
       for (const line of itemLines(found, context.terminal)) context.out(line)
-      if (stale.length > 0)
+      if (stale.length > 0 && !options.stale)
         context.note(`${counted(stale.length, 'fact')} about changed files left out: pcc memory search --stale`)
     })
 
@@ -240,15 +229,24 @@ export function addMemoryCommand(program: Command): void {
 
   memory
     .command('policy')
-    .description('Show the thresholds in force, and every change of them with its reason')
+    .description('Show the thresholds and weights in force, and every change of them with its reason')
+    .option('--revert <version>', 'take a change back; outcomes count anew from here', versionOption)
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
-    .action(async ({ project }: { project?: string }, command: Command) => {
+    .action(async ({ project, revert }: { project?: string; revert?: number }, command: Command) => {
       const context = await commandContext(command)
-      const { KNOBS, knob, policyFor } = await import('../../../memory/learn/policy.ts')
+      if (revert !== undefined) refuseInSession(context.env, 'memory policy --revert …')
+      const { KNOBS, knob, policyFor, revertChange } = await import('../../../memory/learn/policy.ts')
       const projects = await keysOf(project)
       using broker = openMemory(context.paths)
-      const changes = broker.records('policy', { ...person(), agent: null, projects })
+      const read = () => broker.records('policy', { ...person(), agent: null, projects })
+      if (revert !== undefined) {
+        const change = revertChange(read(), revert)
+        if (!change)
+          throw new AppError('usage', { problem: `There is no version ${revert} here`, command: 'memory policy' })
+        broker.write([newRecord({ kind: 'policy', time: Date.now(), actor: 'person', authority: 'person', ...change })])
+      }
+      const changes = read()
       const values = policyFor(changes, { role: null, projects })
       const names = Object.keys(KNOBS) as (keyof typeof KNOBS)[]
       const rows = names.map(name => ({ name, value: knob(values, name), standard: KNOBS[name].standard }))
@@ -384,6 +382,11 @@ function categoryOption(text: string): (typeof FACT_CATEGORIES)[number] {
     `It must be ${FACT_CATEGORIES.join(', ')}.`,
   )(text)
 }
+
+const versionOption = optionParser(
+  text => (/^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined),
+  'It must be a version, as pcc memory policy shows it.',
+)
 
 const countOption = optionParser(
   text => (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= 200 ? Number(text) : undefined),

@@ -67,6 +67,13 @@ export const HUMAN_SETTINGS = {
     about: 'Days after which other agents may read what an agent keeps for itself; 0: never',
     project: 'never',
   }),
+  'memory.vectors': flag({
+    standard: false,
+    about:
+      'Find similar episodes by their meaning, too: their text is sent to `knowledge.embedding_provider`; without an answer words alone decide',
+    project: 'tighten',
+    tighten: onlyTo(false),
+  }),
   'memory.learning': oneOf(LEARNING_RULES, {
     standard: 'beta',
     about:
