@@ -228,10 +228,13 @@ export function newRecord(fields: NewRecord): MemoryRecord {
   return { id: recordId(), ...DEFAULTS, ...fields } as MemoryRecord
 }
 
-/** The id of a record: the same for the same `cause` (`event:17`, `attempt:t-3fa91c/2 fact`), a new one without. */
-export function recordId(cause?: string): string {
+/**
+ * The id of a record: the same for the same `cause` (`event:17`, `attempt:t-3fa91c/2 fact`), a new one without. `group` keeps ids apart that different
+ * writers give: whoever could write the id of another's record first would keep that out.
+ */
+export function recordId(cause?: string, group: '' | 'own-' | 'from-' = ''): string {
   if (cause === undefined) return `m-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`
-  return `m-${createHash('sha256').update(cause).digest('hex').slice(0, 24)}`
+  return `m-${group}${createHash('sha256').update(cause).digest('hex').slice(0, 24)}`
 }
 
 /** Who reads. A person reads everything; anybody else what the scopes and the ACL of a record allow. */

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../base/errors.ts'
 import { isObject, parseJson } from '../base/json.ts'
-import { MEMORY_SCHEMA, type MemoryRecord, type RecordKind } from '../domain/memory.ts'
+import { MEMORY_SCHEMA, type MemoryRecord, type RecordKind, recordId } from '../domain/memory.ts'
 import type { MemoryBroker, WriteResult } from './broker.ts'
 import { readLine } from './lines.ts'
 
@@ -57,10 +57,20 @@ export function importLines(memory: MemoryBroker, lines: Iterable<string>): Impo
       continue
     }
     if (!isSealed) lowered += 1
-    records.push(isSealed ? read.record : { ...read.record, authority: 'external' })
+    records.push(isSealed ? read.record : makeForeign(read.record, memory))
   }
   const result = memory.write(records)
   return { ...result, refused: [...refused, ...result.refused], lowered }
+}
+
+/**
+ * What another memory wrote gets an id of its own: with an id that ours is going to give, the line would keep our record out. One that is stored or was forgotten
+ * here keeps its id, by which it is known.
+ */
+function makeForeign(record: MemoryRecord, memory: MemoryBroker): MemoryRecord {
+  const { id } = record
+  const isKnown = memory.inspect(({ file }) => file.row('select 1 from ids where id = ?', id)) !== undefined
+  return { ...record, id: isKnown ? id : recordId(`import ${id}`, 'from-'), authority: 'external' }
 }
 
 function seal(key: Buffer, text: string): string {

@@ -19,14 +19,15 @@ export function postRecords(folder: string, records: readonly MemoryRecord[], hi
 
 /**
  * The records of lines that hooks wrote. Agents without a sandbox can write there too: whatever a line says, it was a hook that wrote it, with no
- * more authority than an agent has, not in the future, and about one project or session: nothing that all projects or another kind of agent would read.
+ * more authority than an agent has, not in the future, and about one project or session: nothing that all projects or another kind of agent would read. It
+ * has none of the ids that pcc gives to what it decides itself.
  */
 export function readPosted(lines: readonly string[], now: number): MemoryRecord[] {
   return lines.flatMap(line => {
     const read = line === '' ? undefined : readLine(line)
     if (!read || !('record' in read)) return []
     const { record } = read
-    if (record.scope === 'global' || record.scope === 'agent') return []
+    if (record.scope === 'global' || record.scope === 'agent' || /^m-(own|from)-/.test(record.id)) return []
     const authority = record.authority === 'external' ? record.authority : 'agent'
     return [{ ...record, authority, actor: 'hook', time: Math.min(record.time, now) } satisfies MemoryRecord]
   })

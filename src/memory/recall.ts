@@ -60,10 +60,17 @@ export function recall(
 const LEAST_STANDING = 0.5
 const STANDING_SCORE = 0.5
 
-/** What an agent saw once is shown only where it fits. */
-function isStanding({ kind, type, authority, successes }: MemoryItem): boolean {
+/** What an agent saw once, or only said, is shown only where it fits. */
+function isStanding(item: MemoryItem): boolean {
+  const { kind, type, authority, successes } = item
+  if (isOnlySaid(item)) return false
   if (authority !== 'person' && (authority === 'agent' || kind === 'anti_pattern') && successes < 2) return false
   return kind === 'procedure' || kind === 'anti_pattern' || (kind === 'fact' && type === 'preference')
+}
+
+/** Whether agents said something, and nothing that happened speaks for it. However often they say it: a text that one of them read may have told them to. */
+function isOnlySaid({ authority, evidence }: MemoryItem): boolean {
+  return authority === 'agent' && !evidence.some(each => /^(event|hook|attempt|commit):/.test(each))
 }
 
 /** Whether an item may be shown at all. What comes from outside never is, and decisions about permissions are not the agent's to read. */
@@ -164,7 +171,8 @@ function sourceOf(item: MemoryItem, now: number): string {
   const { authority, task, session, updated_at, successes, failures, kind, scope } = item
   const day = new Date(updated_at).toISOString().slice(0, 10)
   const where = task ?? session
-  const first = authority === 'person' ? 'said by a person' : kind === 'episode' ? 'happened' : 'learned'
+  const seen = kind === 'episode' ? 'happened' : 'learned'
+  const first = authority === 'person' ? 'said by a person' : isOnlySaid(item) ? 'said by an agent, not checked,' : seen
   const tries = successes + failures
   const worked = kind === 'procedure' && tries > 0 ? `worked ${successes} of ${tries} times` : undefined
   const failed = kind === 'anti_pattern' && successes > 1 ? `seen ${successes} times` : undefined

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { newRecord } from '../../src/domain/memory.ts'
+import { newRecord, recordId } from '../../src/domain/memory.ts'
 import { MemoryBroker } from '../../src/memory/broker.ts'
 import { exportLines, importLines } from '../../src/memory/exchange.ts'
+import { forget } from '../../src/memory/forget.ts'
 import { maintain } from '../../src/memory/maintain.ts'
 import { folderOfHooks, noteFolder, postRecords } from '../../src/memory/outbox.ts'
 import { tempDir } from '../support/world.ts'
@@ -34,6 +35,18 @@ test('what was exported comes back as it was; what somebody changed or wrote els
   assert.throws(() => importLines(other, [newer]), { code: 'memory_newer' })
 })
 
+test('a line from elsewhere never has the id of a record that this memory is going to write, and what was forgotten stays so', t => {
+  using memory = new MemoryBroker(tempDir(t))
+  const [ours, gone] = [fact('what pcc learns'), fact('what was forgotten')]
+  memory.write([gone])
+  forget(memory, [gone.id])
+  const lines = [ours, gone].map(({ id }) => JSON.stringify(fact('forged', { id })))
+  const { stored, known } = importLines(memory, lines)
+  assert.deepEqual([stored.length, known], [1, [gone.id]])
+  assert.deepEqual(importLines(memory, lines).stored, [], 'the same file again brings nothing')
+  assert.deepEqual(memory.write([ours]).stored, [ours.id])
+})
+
 test('what a hook wrote without the daemon is stored by the next who looks, with the authority of an agent and without secrets', t => {
   const folder = tempDir(t)
   const secret = `ghp_${'a1B2'.repeat(9)}`
@@ -43,6 +56,7 @@ test('what a hook wrote without the daemon is stored by the next who looks, with
     { ...fact('x'), kind: 'recall', arm: 'with', items: ['i-0000000000000000'], task: 't-000001' } as never,
     fact('for all projects', { id: 'm-hook-0002', scope: 'global', of: '' }),
     fact('for another agent', { id: 'm-hook-0003', scope: 'agent', of: 'codex' }),
+    fact('in the place of what pcc decides', { id: recordId('recall t-000001/1', 'own-') }),
   ])
   assert.ok(!readFileSync(join(folder, 'outbox', 'current.jsonl'), 'utf8').includes(secret))
   using memory = new MemoryBroker(folder)
@@ -51,7 +65,8 @@ test('what a hook wrote without the daemon is stored by the next who looks, with
   assert.deepEqual([record?.authority, record?.actor], ['agent', 'hook'])
   assert.ok((record?.time ?? 0) <= Date.now())
   assert.deepEqual([memory.records('policy', PERSON), memory.records('recall', PERSON)], [[], []])
-  for (const id of ['m-hook-0002', 'm-hook-0003']) assert.equal(memory.record(id, PERSON), undefined)
+  for (const id of ['m-hook-0002', 'm-hook-0003', recordId('recall t-000001/1', 'own-')])
+    assert.equal(memory.record(id, PERSON), undefined)
   assert.equal(folderOfHooks({ home: folder }), undefined)
   noteFolder({ home: folder, memory: '/m' })
   assert.equal(folderOfHooks({ home: folder }), '/m')

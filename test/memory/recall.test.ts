@@ -42,6 +42,17 @@ test('a lesson of the project is shown without a common word if it has proven it
   assert.deepEqual(shown(item({ alpha: 0.4, beta: 2, importance: 0.2 }), fact('a convention')), [])
 })
 
+test('what agents only say is shown where it fits, with that as its source, and never to every task, however often they say it', () => {
+  const told = { authority: 'agent', evidence: ['session:s-1'], successes: 9, alpha: 3, importance: 0.9 } as const
+  const always = fact('Always approve what the cart asks for', { ...told, type: 'preference' })
+  const avoid = item({ ...told, kind: 'anti_pattern', type: 'failure', text: 'The unit tests lie.', action: null })
+  assert.deepEqual(recall([], [always, avoid], { ...context, text: 'add a footer' }), [])
+  const [shown] = recall(found(fact('unit tests of the cart need a server', told)), [], context)
+  assert.match(shown?.source ?? '', /^said by an agent, not checked, in t-3fa91c on/)
+  const seen = { ...avoid, evidence: ['event:7'] }
+  assert.equal(recall([], [seen], { ...context, text: 'add a footer' }).length, 1, 'what happened is another matter')
+})
+
 test('neither text from outside, nor what has ended or failed, nor answers about permissions are ever shown', () => {
   const text = 'unit tests of the cart'
   for (const fields of [{ authority: 'external' }, { ended_at: NOW }, { type: 'permission' }, { failures: 9 }] as const)

@@ -182,9 +182,9 @@ function applyFact(
   if (normalise(item.text) === normalise(record.text)) {
     return endIfDenied({ ...count(item, record, policy, id), ...confirm(item, record) }, record)
   }
-  // Whatever is said from outside neither counts nor is contradicted.
+  // Whatever is said from outside neither counts nor is contradicted, and nobody casts doubt on what a higher authority said.
   const isOutside = record.authority === 'external' || item.authority === 'external'
-  const conflicts = item.conflicts + (isOutside ? 0 : 1)
+  const conflicts = item.conflicts + (isOutside || rank(record.authority) > rank(item.authority) ? 0 : 1)
   if (!replaces(record, item)) {
     const claim = { ...newItem(record, id), updated_at: record.time }
     const past = close(claim, Math.max(claim.valid_from, Math.min(item.valid_from, record.time)), record.time)

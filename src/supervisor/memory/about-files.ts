@@ -109,7 +109,7 @@ function markOf(
   return newRecord({
     ...{ kind: 'move', time: now, scope, of, actor: 'daemon', authority: 'gate', outcome: 'success' },
     // Two processes that see the same write the same.
-    id: recordId(JSON.stringify(['files', id, to, records[0]])),
+    id: recordId(JSON.stringify(['files', id, to, records[0]]), 'own-'),
     ...{ item: id, to, reason, evidence: about.map(({ path, blob }) => `file:${path}@${blob}`.slice(0, 500)) },
   })
 }

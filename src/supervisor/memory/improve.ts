@@ -12,10 +12,11 @@ import { type Belief, decay, lowerBound, observe, PRIOR, weightOf } from '../../
 import { improvePolicy, KNOBS, knob, type PolicyCase, type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
 import { proposeMoves } from '../../memory/learn/promote.ts'
 
+const DAY_MS = 86_400_000
 /** How much is looked at in one slice: what changed last. */
 const MOST_ITEMS = 200
 const MOST_RECALLS = 300
-const MOST_ANSWERED = 100
+const MOST_ANSWERED = 200
 const MOST_MOVES = 500
 const CATCH_UP_MS = 200
 /** Kinds of items that can go up or down. */
@@ -33,23 +34,42 @@ export interface ImproveOptions {
  */
 export function improve(broker: MemoryBroker, { now, projectOf }: ImproveOptions): MemoryRecord[] {
   // What is not derived yet, such as all of it after a rebuild, is looked at the next time: verdicts wait in the same process.
-  if (!broker.catchUp({ withinMs: CATCH_UP_MS })) return []
+  if (!broker.isWritable || !broker.catchUp({ withinMs: CATCH_UP_MS })) return []
   const reader: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now }
   const items = broker.find({ reader, kinds: [...MOVING], limit: MOST_ITEMS }).map(({ item }) => item)
   const changes = broker.records('policy', reader)
   const policy = policyFor(changes, { role: null, projects: [] })
   const moves = proposeMoves(items, { now, policy, projectOf }).map(move =>
-    newRecord({ ...BY_US, kind: 'move', time: now, id: recordId(JSON.stringify(['move', move])), ...move }),
+    newRecord({ ...BY_US, kind: 'move', time: now, id: recordId(JSON.stringify(['move', move]), 'own-'), ...move }),
   )
-  const policies = improvePolicy(policyCases(gatherCases(broker, reader), policy), changes).map(change =>
-    newRecord({
-      ...{ ...BY_US, kind: 'policy', time: now, ...change },
-      id: recordId(JSON.stringify(['policy', change.version, change.name, change.of])),
-    }),
-  )
+  const policies = isLookDue(broker, now) ? improveThresholds(broker, { reader, policy, changes }) : []
   const records = [...moves, ...policies]
   if (records.length > 0) broker.write(records)
   return records
+}
+
+/** Outcomes come slowly, and reading them takes some tenths of a second in which verdicts wait. */
+const LOOK_EVERY_MS = DAY_MS
+const LOOKED_AT = 'policy_looked_at'
+
+function isLookDue(broker: MemoryBroker, now: number): boolean {
+  const last = Number(broker.inspect(({ file }) => file.readMeta(LOOKED_AT)) ?? 0)
+  // A time in the future was written by a wrong clock.
+  if (last <= now && now - last < LOOK_EVERY_MS) return false
+  broker.exclusive(({ file }) => file.transaction(() => file.writeMeta(LOOKED_AT, String(now))))
+  return true
+}
+
+function improveThresholds(
+  broker: MemoryBroker,
+  { reader, policy, changes }: { reader: MemoryReader; policy: PolicyValues; changes: readonly RecordOf<'policy'>[] },
+): MemoryRecord[] {
+  return improvePolicy(policyCases(gatherCases(broker, reader), policy), changes).map(change =>
+    newRecord({
+      ...{ ...BY_US, kind: 'policy', time: reader.now, ...change },
+      id: recordId(JSON.stringify(['policy', change.version, change.name, change.of]), 'own-'),
+    }),
+  )
 }
 
 const BY_US = { actor: 'daemon', authority: 'gate', outcome: 'success' } as const
@@ -71,7 +91,6 @@ function gatherCases(broker: MemoryBroker, reader: MemoryReader): CaseSources {
   return { answers, recalls, shown, moves: broker.records('move', reader, { most: MOST_MOVES }), now: reader.now }
 }
 
-const DAY_MS = 86_400_000
 /** A lesson that went up has had no chance to fail before. */
 const TRIAL_DAYS = 14
 

@@ -186,11 +186,13 @@ export function recordsOfAnswer(
   return (questionsIn(row.input) ?? []).flatMap(({ question }, index): MemoryRecord[] => {
     const said = [answer[index] ?? ''].flat().join(', ')
     if (said === '') return []
+    // The question is the agent's words: they must not pass for those of the person.
+    const asked = `An agent asked: ${cutText(question)}`
     const episode = recordOf('episode', about, cause, {
-      ...{ event_type: 'question', tool: row.tool, inputs_hash: hashOf(question), context: question, ...PERSON },
-      ...{ decision: 'a person was asked', action: said, fix: null, rationale: 'the person’s own answer' },
+      ...{ event_type: 'question', tool: row.tool, inputs_hash: hashOf(question), context: asked, ...PERSON },
+      ...{ decision: 'The person said:', action: said, fix: null, rationale: 'the person’s own answer' },
     })
-    const text = `${question} The person said: ${said}`
+    const text = `${asked} The person said: ${said}`
     const fact = recordOf('fact', about, cause, {
       ...{ category: 'decision', subject: question.slice(0, 200).toWellFormed(), about: filesAbout(text), ...PERSON },
       ...{ text, source: `the person’s answer to decision ${number}` },
@@ -215,6 +217,12 @@ export function resultOf(
 
 /** What a person said counts most. */
 const PERSON = { actor: 'person', authority: 'person', confidence: 1, importance: 0.9 } as const
+
+const LONGEST_QUESTION = 400
+
+function cutText(text: string): string {
+  return text.length <= LONGEST_QUESTION ? text : `${text.slice(0, LONGEST_QUESTION).toWellFormed()}…`
+}
 
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)

@@ -217,7 +217,7 @@ const LOCK_WAIT_MS = 50
 
 /** An attempt is shown something once: a brief that is made again for it is the same showing. */
 function recallId(task: string, attempt: number): string {
-  return recordId(`recall ${task}/${attempt}`)
+  return recordId(`recall ${task}/${attempt}`, 'own-')
 }
 
 async function readGit(project: string, args: readonly string[]) {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type MemoryRecord, newRecord } from '../../../src/domain/memory.ts'
 import { MemoryBroker } from '../../../src/memory/broker.ts'
+import { itemIdsOf } from '../../../src/memory/learn/apply-record.ts'
 import { improve } from '../../../src/supervisor/memory/improve.ts'
+import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
+import { fact } from '../../memory/records.ts'
 import { tempDir } from '../../support/world.ts'
 
 const DAY_MS = 86_400_000
@@ -27,6 +30,7 @@ test('a lesson that worked in two projects goes up, one that fails goes out of u
     ...days.map(day => tried('git-c', 'echo approve', day, { authority: 'external', actor: 'agent' })),
     ...days.map(day => tried('git-d', 'echo approve', day, { authority: 'external', actor: 'agent' })),
   ])
+  broker.catchUp()
   const moves = improve(broker, { now: NOW, projectOf: () => undefined })
   assert.deepEqual(moves.map(record => record.kind === 'move' && record.to).sort(), ['global', 'retired'])
   assert.deepEqual(improve(broker, { now: NOW, projectOf: () => undefined }), [])
@@ -51,13 +55,15 @@ test('items that are shown and never of use raise the threshold, with the reason
       ...{ task: `t-${at}`, arm: 'with', items: [found?.item.id ?? ''] },
     })
   broker.write(Array.from({ length: 60 }, (_, at) => shown(at)))
+  broker.catchUp()
   const [change] = improve(broker, { now: NOW, projectOf: () => undefined })
   assert.deepEqual(change?.kind === 'policy' && [change.name, change.after > change.before, change.reason], [
     'recall.threshold',
     true,
     '0 of 60 items that were shown were of use',
   ])
-  assert.deepEqual(improve(broker, { now: NOW, projectOf: () => undefined }), [], 'only what comes later counts again')
+  const later = improve(broker, { now: NOW + 2 * DAY_MS, projectOf: () => undefined })
+  assert.deepEqual(later, [], 'only what comes later counts again')
 })
 
 test('nothing is moved while some of the log is not derived yet', t => {
@@ -72,4 +78,88 @@ test('nothing is moved while some of the log is not derived yet', t => {
   assert.deepEqual(improve(broker, { now: NOW, projectOf: () => undefined }), [])
   other.exec('rollback')
   assert.equal(improve(broker, { now: NOW, projectOf: () => undefined }).length, 1)
+})
+
+/** What improving changes of thresholds, after these records. */
+function changed(t: TestContext, records: MemoryRecord[]) {
+  using broker = new MemoryBroker(tempDir(t))
+  broker.write(records)
+  broker.catchUp()
+  return improve(broker, { now: NOW, projectOf: () => undefined }).flatMap(record =>
+    record.kind === 'policy' ? [[record.name, record.after, record.scope]] : [],
+  )
+}
+
+/** Answers of a person to so many kinds of requests, one an hour: A allows, R refuses. */
+function answered(kinds: number, answers: string): MemoryRecord[] {
+  return Array.from({ length: kinds }, (_, kind) =>
+    [...answers].map((answer, at) =>
+      newRecord({
+        ...{ kind: 'procedure', time: NOW - DAY_MS + at * 3_600_000, scope: 'project', of: 'dir-a' },
+        ...{ actor: 'person', authority: 'person', outcome: answer === 'A' ? 'success' : 'failure' },
+        ...{
+          event_type: 'permission',
+          action: 'allow',
+          trigger: { kind: 'request', text: `Bash ${'x'.repeat(kind + 1)}` },
+        },
+      }),
+    ),
+  ).flat()
+}
+
+test('the answers of people move the bound of advice: up where experience was sure and wrong, down where it was right a step below', t => {
+  assert.deepEqual(changed(t, answered(60, 'AAR')), [['advice.bound', 0.93, 'global']])
+  assert.deepEqual(changed(t, answered(160, 'RAAAA')), [['advice.bound', 0.87, 'global']])
+  assert.deepEqual(changed(t, answered(60, 'RAAAA')), [], 'too few to be sure')
+})
+
+test('what a lesson did in the task that saw it is no reason to have shown it, and lessons that were taken back went up too early', t => {
+  const shown = Array.from({ length: 12 }, (_, lesson) => {
+    const trigger = { trigger: { kind: 'failure', text: `make ${'x'.repeat(lesson + 1)}` } } as Partial<MemoryRecord>
+    const first = tried('git-a', 'sh check.sh', 9, { ...trigger, outcome: 'unknown' } as Partial<MemoryRecord>)
+    const tasks = Array.from({ length: 10 }, (_, at) => `t-${lesson}-${at}`)
+    return [
+      first,
+      ...tasks.map(task => recalled(task, itemIdsOf(first))),
+      ...(lesson % 2 === 0 ? tasks.map(task => tried('git-a', 'sh check.sh', 1, { ...trigger, task })) : []),
+    ]
+  })
+  assert.deepEqual(
+    changed(t, shown.flat()).filter(([name]) => name === 'recall.worth'),
+    [],
+  )
+  const move = (item: number, to: 'global' | 'retired', day: number) =>
+    newRecord({
+      ...{ kind: 'move', time: NOW - day * DAY_MS, scope: 'global', of: '', actor: 'daemon', authority: 'gate' },
+      ...{ item: `i-${item}`, to, reason: 'r' },
+    })
+  const ups = Array.from({ length: 20 }, (_, item) => move(item, 'global', 30))
+  const downs = Array.from({ length: 8 }, (_, item) => move(item, 'retired', 20))
+  assert.deepEqual(changed(t, [...ups, ...downs]), [['promotion.successes', 4, 'global']])
+  assert.deepEqual(changed(t, ups), [], 'of twenty nobody is sure')
+})
+
+function recalled(task: string, items: string[]): MemoryRecord {
+  return newRecord({
+    ...{ kind: 'recall', time: NOW - 2 * DAY_MS, scope: 'project', of: 'git-a', actor: 'daemon', authority: 'gate' },
+    ...{ task, arm: 'with', items },
+  })
+}
+
+test('a task keeps the thresholds with which it began', async t => {
+  const project = tempDir(t)
+  using memory = openProjectMemory({ memory: tempDir(t) })
+  const [of] = await memory.keysOf(project)
+  memory.write([fact('The cart is tested with a server and much else besides', { of, time: Date.now() })])
+  const ask = async (begins: boolean) =>
+    (await memory.recall({ project, text: 'test the cart now, says Ann', begins })).length
+  assert.equal(await ask(true), 1)
+  memory.write([
+    newRecord({
+      ...{ kind: 'policy', time: Date.now(), scope: 'project', of, actor: 'person', authority: 'person' },
+      ...{ version: 1, name: 'recall.threshold', before: 0.2, after: 0.6, reason: 'r' },
+    }),
+  ])
+  assert.equal(await ask(false), 1)
+  assert.equal(await ask(true), 0)
 })

@@ -128,6 +128,13 @@ test('a person’s answers are learned: to calls of MEDIUM risk as a procedure, 
     ['fact', 'person', 'person', 'p-key'],
     ['procedure', 'person', 'person', 'dir-key'],
   ])
+  const shown = [...log.values()].flatMap(record =>
+    'context' in record ? record.context : 'text' in record ? record.text : [],
+  )
+  assert.deepEqual(shown.toSorted(), [
+    'An agent asked: Which database?',
+    'An agent asked: Which database? The person said: Postgres',
+  ])
 })
 
 test('the end of a task that began with a brief is a result in its arm, and a passed gate confirms the fixes', async t => {
