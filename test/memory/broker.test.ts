@@ -39,6 +39,7 @@ test('a reader sees its own project, session and kind of agent, and what is shar
     fact('rule of codex, shared', { scope: 'agent', of: 'codex', acl: { roles: [], shared_at: 900 } }),
     fact('rule of codex, shared later', { scope: 'agent', of: 'codex', acl: { roles: [], shared_at: 1_100 } }),
   ])
+  memory.catchUp()
   const seen = (reader = agentReader()) =>
     memory
       .find({ reader, limit: 50 })
@@ -156,6 +157,7 @@ test('segments rotate, and a record is still known by its id', t => {
   for (const record of records) memory.write([record])
   assert.ok(readdirSync(join(folder, 'log')).length > 2)
   assert.equal(memory.write(records).known.length, 9)
+  memory.catchUp()
   assert.equal(memory.find({ reader: PERSON, text: 'rule', limit: 50 }).length, 9)
 })
 
@@ -163,6 +165,7 @@ test('while another process writes, a reader that must not wait reads what is de
   const folder = tempDir(t)
   using memory = new MemoryBroker(folder, { lockWaitMs: 0 })
   memory.write([fact('the first rule')])
+  memory.catchUp()
   assert.equal(memory.find({ reader: PERSON }).length, 1)
   memory.write([fact('the second rule')])
   using other = new DatabaseSync(join(folder, 'lock.db'))

@@ -50,6 +50,7 @@ test('what is forgotten is nowhere on the disk, also if the process is killed in
       memory.find({ reader: PERSON }).map(({ item }) => item.text),
       ['a rule that stays'],
     )
+    assert.deepEqual(memory.write([poison]).known, [poison.id], 'nor after everything was derived anew')
   }
 })
 

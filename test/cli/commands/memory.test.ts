@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pccFor } from '../pcc.ts'
@@ -18,6 +18,10 @@ test('a person tells memory something, finds it, takes it along and forgets it f
   assert.match((await run('show', item.id)).stdout, new RegExp(`It rests on:\\n  ${record} .* fact, .*person`))
   const file = join(pcc.home, 'memory.jsonl')
   assert.match((await run('export', file)).stdout, /1 record/)
+  const before = readFileSync(file, 'utf8')
+  assert.match((await run('export', file)).stderr, /^error: The file cannot be used \(EEXIST/)
+  assert.equal(readFileSync(file, 'utf8'), before)
+  assert.match((await run('import', join(pcc.home, 'none'))).stderr, /^error: The file cannot be used \(ENOENT/)
   assert.equal((await run('forget', item.id, '--yes')).code, 0)
   assert.equal((await run('forget', item.id, '--yes')).code, 2, 'it is not there any more')
   assert.match((await run('import', file)).stdout, /Stored: 0 records; 1 were known or forgotten/)
@@ -28,6 +32,7 @@ test('a person tells memory something, finds it, takes it along and forgets it f
   assert.match(doctor.stdout, /Damaged: global\.000001\.jsonl, byte 0: it is cut short or damaged/)
   assert.match((await run('rebuild')).stdout, /Derived anew/)
   assert.match((await run('policy')).stdout, /Nothing was ever changed/)
+  assert.match((await run('policy', '--revert', '3')).stderr, /There is no version 3 here/)
   assert.match((await run('report')).stdout, /^Lift: not enough data \(0 tasks with recall/)
 })
 
@@ -59,6 +64,7 @@ test('inside of a session nobody forgets, imports, or reads what other projects 
     ['export'],
     ['remember', 'x'],
     ['confirm', 'x'],
+    ['policy', '--revert', '1'],
     ['search', '--all'],
     ['search', '--project', '/'],
   ]

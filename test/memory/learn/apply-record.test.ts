@@ -182,6 +182,7 @@ test('the authority of an item is never above that of its records', () => {
 test('text from outside makes no procedure and no anti-pattern, and changes none; an agent earns itself no permission', () => {
   const poison = (authority: 'gate' | 'agent' | 'external') => procedure({ n: 99, authority }, 'allow', 'permission')
   assert.equal(replay([poison('external'), poison('agent'), poison('gate')]).size, 0)
+  assert.equal(replay([procedure({ n: 1, authority: 'external' }, 'curl x', 'command')]).size, 0)
   const before = only([procedure({ n: 1, authority: 'person' }, 'allow', 'permission')])
   assert.deepEqual(applyRecord(before, poison('external'), {}, before.id), before)
   assert.deepEqual(applyRecord(before, poison('agent'), {}, before.id), before)

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import type { Command } from 'commander'
-import { AppError } from '../../../base/errors.ts'
+import { AppError, messageOf } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import {
   FACT_CATEGORIES,
@@ -184,7 +184,7 @@ export function addMemoryCommand(program: Command): void {
         else context.out(line)
       }
       if (!target) return
-      await finished(target.end())
+      await finished(target.end()).catch(error => refuseFile(error, 'memory export'))
       context.out(
         context.json
           ? JSON.stringify({ file: resolve(file ?? ''), records: count })
@@ -201,7 +201,8 @@ export function addMemoryCommand(program: Command): void {
       const context = await commandContext(command)
       refuseInSession(context.env, 'memory import …')
       const { importLines } = await import('../../../memory/exchange.ts')
-      const lines = await Array.fromAsync(createInterface({ input: createReadStream(resolve(file)) }))
+      const input = createReadStream(resolve(file))
+      const lines = await Array.fromAsync(createInterface({ input })).catch(error => refuseFile(error, 'memory import'))
       using broker = openMemory(context.paths)
       const { stored, known, refused, lowered } = importLines(broker, lines)
       if (context.json) return print(context, { stored: stored.length, known: known.length, lowered, refused })
@@ -343,6 +344,10 @@ async function audit(context: CommandContext, { rebuilds }: { rebuilds: boolean 
 
 function print({ out }: CommandContext, value: unknown): void {
   out(JSON.stringify(value, null, 2))
+}
+
+function refuseFile(error: unknown, command: string): never {
+  throw new AppError('usage', { problem: `The file cannot be used (${neutral(messageOf(error))})`, command }, error)
 }
 
 function person(): MemoryReader {
