@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +8,13 @@ import type { BenchRow } from './row.ts'
 
 // npm run bench [-- --only list,start [--save]]: prints each measurement with its budget. Exceeding a budget is reported but is
 // not a failure, because numbers depend on the machine. With --only and --save, the chosen rows are written beside the others.
+// --beside-load keeps every core busy meanwhile, and prints that with each row.
 // --watch-seconds shortens the five minutes for which parked sessions are watched; the row mentions it.
 const { values } = parseArgs({
-  options: { only: { type: 'string' }, save: { type: 'boolean' }, 'watch-seconds': { type: 'string', default: '300' } },
+  options: {
+    ...{ only: { type: 'string' }, save: { type: 'boolean' }, 'beside-load': { type: 'boolean' } },
+    'watch-seconds': { type: 'string', default: '300' },
+  },
 })
 const RESULTS = join(ROOT, 'bench/results.json')
 const watchSeconds = Number(values['watch-seconds'])
@@ -38,10 +43,9 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   workspace: async () => (await import('./workspace/worktrees.ts')).benchWorktrees(),
   verify: async () => (await import('./workspace/verify.ts')).benchVerify(),
   merges: async () => (await import('./workspace/merges.ts')).benchMerges(),
-  'in-worktrees': async () => [
-    ...(await (await import('./workspace/ten-in-worktrees.ts')).benchTenInWorktrees()),
-    ...(await (await import('./workspace/eight-at-once.ts')).benchEightAtOnce()),
-  ],
+  'in-worktrees': async () => (await import('./workspace/ten-in-worktrees.ts')).benchTenInWorktrees(),
+  'large-worktrees': async () => (await import('./workspace/ten-in-worktrees.ts')).benchTenInLargeWorktrees(),
+  'eight-at-once': async () => (await import('./workspace/eight-at-once.ts')).benchEightAtOnce(),
   knowledge: async () => (await import('./knowledge/knowledge.ts')).benchKnowledge(),
   memory: async () => [
     ...(await import('./memory/append.ts')).benchAppend(),
@@ -59,14 +63,31 @@ if (unknown.length > 0) {
 }
 
 const rows: BenchRow[] = []
-for (const name of chosen) {
-  process.stderr.write(`measuring ${name} …\n`)
-  rows.push(...((await BENCHES[name]?.()) ?? []))
+{
+  using _load = values['beside-load'] ? openLoad() : undefined
+  for (const name of chosen) {
+    process.stderr.write(`measuring ${name} …\n`)
+    rows.push(...((await BENCHES[name]?.()) ?? []).map(inItsSurroundings))
+  }
 }
 process.stdout.write(table(rows))
 if (!values.only || values.save) {
   const kept = values.only ? rowsBefore().filter(({ what }) => !rows.some(row => row.what === what)) : []
   writeFileSync(RESULTS, `${JSON.stringify(report([...kept, ...rows]), null, 2)}\n`)
+}
+
+function inItsSurroundings(row: BenchRow): BenchRow {
+  return values['beside-load'] ? { ...row, what: `${row.what}, beside a load on every core` } : row
+}
+
+/** As many processes as there are cores, each with one of them to itself if nothing else wants it. They end with this one. */
+function openLoad(): Disposable {
+  const spin =
+    'process.on("disconnect", () => process.exit()); (function spin() { const end = Date.now() + 20; while (Date.now() < end); setImmediate(spin) })()'
+  const load = Array.from({ length: availableParallelism() }, () =>
+    spawn(process.execPath, ['-e', spin], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] }),
+  )
+  return { [Symbol.dispose]: () => load.forEach(each => void each.kill('SIGKILL')) }
 }
 
 function rowsBefore(): BenchRow[] {
