@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { setFlagsFromString } from 'node:v8'
+import { PerformanceObserver } from 'node:perf_hooks'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Assessment } from '../domain/assessment.ts'
 import type { Brain } from '../domain/brain.ts'
@@ -149,4 +150,30 @@ function openCollector(): () => void {
   const collect = runInNewContext('gc') as (how: { type: string; execution: string; flavor: string }) => void
   setFlagsFromString('--no-expose-gc')
   return () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
+
+/** A young heap of this size collects a third as often as one of 1 MB, and what is short-lived is dead by then. */
+const YOUNG_HEAP_BYTES = 8 * 1024 ** 2
+
+/**
+ * Lets the young heap grow from 2 MB to 8 MB when work begins. In a small one most of what a session needs for a moment survives until a
+ * collection and is copied, which took a quarter of the daemon's processor time. An idle daemon keeps the small one. A limit
+ * cannot be set while V8 runs, so its growth is switched off again.
+ */
+export function openYoungHeap(): { grow(): void } & Disposable {
+  const bytes = () => getHeapSpaceStatistics().find(space => space.space_name === 'new_space')?.space_size ?? 0
+  const setGrowth = (factor: number) => setFlagsFromString(`--semi-space-growth-factor=${factor}`)
+  const observer = new PerformanceObserver(() => {
+    if (bytes() < YOUNG_HEAP_BYTES) return
+    setGrowth(1)
+    observer.disconnect()
+  })
+  return {
+    grow() {
+      if (bytes() >= YOUNG_HEAP_BYTES) return
+      observer.observe({ entryTypes: ['gc'] })
+      setGrowth(2)
+    },
+    [Symbol.dispose]: () => observer.disconnect(),
+  }
 }

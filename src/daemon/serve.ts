@@ -36,7 +36,7 @@ import { deliverAnswers } from './deliver-answers.ts'
 import { type Disk, watchDisk } from './disk.ts'
 import { refreshLauncher } from './hook-launcher.ts'
 import { openHookListener } from './hook-listener.ts'
-import { collectWhenIdle, openLazyBrains, openLazyPolicy, openLazyWatchdog } from './lazy-services.ts'
+import { collectWhenIdle, openLazyBrains, openLazyPolicy, openLazyWatchdog, openYoungHeap } from './lazy-services.ts'
 import { announceReports, runNotifications } from './notifications.ts'
 import { recoverSessions, refuseDamagedStore } from './recovery.ts'
 import { replayOutbox } from './replay-outbox.ts'
@@ -94,6 +94,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     failed: (name, problem) => log.warn({ name, problem }, 'a secret cannot be read'),
   })
   using systemd = openSystemd(env, log)
+  using youngHeap = openYoungHeap()
   await using watchdog = openLazyWatchdog({
     limitMs: config.daemon.watchdog_seconds * 1000,
     logs: paths.logs,
@@ -143,6 +144,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     agentEnv: definedIn(env),
     mayStart: () => {
       watchdog.begin()
+      youngHeap.grow()
       return late.disk?.mayStart()
     },
   })

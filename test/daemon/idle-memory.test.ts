@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
-import { collectWhenIdle } from '../../src/daemon/lazy-services.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { collectWhenIdle, openYoungHeap } from '../../src/daemon/lazy-services.ts'
 
 /** A heap that grows and is collected; checks are counted by the calls of `isIdle`. */
 function heap(t: TestContext, options: { idle: boolean }) {
@@ -68,3 +70,28 @@ function growing(): () => number {
     return size
   }
 }
+
+test('the young heap grows from 2 MB to 8 MB when work begins, and no further', async () => {
+  setFlagsFromString('--semi-space-growth-factor=1')
+  const bytes = () => getHeapSpaceStatistics().find(space => space.space_name === 'new_space')?.space_size ?? 0
+  const kept: object[][] = []
+  const work = async (slices: number) => {
+    for (let at = 0; at < slices; at += 1) {
+      kept.push(Array.from({ length: 2_000 }, (_, index) => ({ index, text: `${index}` })))
+      if (kept.length > 20) kept.shift()
+      await nextTurn()
+    }
+  }
+  await work(300)
+  const before = bytes()
+  using heap = openYoungHeap()
+  await work(300)
+  assert.equal(bytes(), before)
+  heap.grow()
+  await work(300)
+  const grown = bytes()
+  heap.grow()
+  await work(600)
+  assert.ok(grown >= 8 * 2 ** 20 && grown <= 16 * 2 ** 20, `${grown}`)
+  assert.equal(bytes(), grown)
+})

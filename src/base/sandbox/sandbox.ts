@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
-import { guardGit, plantableFile } from './git-guard.ts'
+import { guardGit, openGitSettings, plantableFile } from './git.ts'
 import { clearScratch, copySettings, makeScratch } from './home.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import { PrivateFolders } from './private-folders.ts'
@@ -103,6 +103,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
+  const readGitSettings = openGitSettings()
   const main = reading || plantableFile(settings.git) === undefined ? undefined : settings.git?.common
   let linksBefore: string[] = []
   const beginTask = () => {
@@ -117,7 +118,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const filter = writeFilter(scratch.root)
   closeInherited()
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = mountsFor(starting, { settings, needs, reading, scratch, movedHome })
+    const mounts = mountsFor(starting, { settings, needs, reading, scratch, movedHome, readGitSettings })
     if (bubblewrap.kind === 'seatbelt') return wrapInSeatbelt(starting, mounts)
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : commandLine(starting)
@@ -165,7 +166,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
-  const identify: Sandbox['identify'] = starting => identifyMounts(starting, settings)
+  const identify: Sandbox['identify'] = starting => identifyMounts(starting, { settings, readGitSettings })
   const ofTasks = { folders: new PrivateFolders(scratch, needs.folder), endTask, beginTask }
   const own = { agentFolder: scratch.agent, breached: gitGuard.breached, hasBridge: proxy !== undefined }
   return { wrap, identify, ...own, ...ofTasks, [Symbol.asyncDispose]: close }

@@ -4,10 +4,9 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
 import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
-import { runShortSync } from '../process/run-short.ts'
-import { pathOutsideProjects } from '../search-path.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
+import type { ReadGitSettings } from './git.ts'
 import { prepareAgentFolder, type Scratch } from './home.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
@@ -38,12 +37,13 @@ interface SandboxScope {
   scratch: Scratch
   /** Where the agent keeps its state, if not in the home directory. */
   movedHome?: string | undefined
+  readGitSettings: ReadGitSettings
 }
 
 /** What a command sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
 export function mountsFor(
   inside: SandboxedCommand,
-  { settings, needs, reading, scratch, movedHome }: SandboxScope,
+  { settings, needs, reading, scratch, movedHome, readGitSettings }: SandboxScope,
 ): Mounts & { layers: CacheLayer[] } {
   const home = realHome(inside.env)
   const secret = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
@@ -60,7 +60,7 @@ export function mountsFor(
   const projects = [...project, ...(settings.git ? [dirname(settings.git.common)] : [])]
   const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
   refuseLinks([inside.cwd, ...(settings.git ? Object.values(settings.git) : [])], writtenBefore)
-  const gitSettings = findGitSettings(settings.git?.top ?? inside.cwd, { ...inside.env, HOME: home })
+  const gitSettings = readGitSettings(settings.git ?? { top: inside.cwd }, { ...inside.env, HOME: home })
   const git = !reading ? prepareGitMounts(settings) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
@@ -282,12 +282,15 @@ function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): 
  * repository, as the file system knows them, and the files of git's settings. A process that has waited in a sandbox is used only if its
  * sandbox would be the same now. Throws what a new sandbox would be refused for.
  */
-export function identifyMounts({ cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env'>, settings: SandboxSettings): string {
+export function identifyMounts(
+  { cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env'>,
+  { settings, readGitSettings }: Pick<SandboxScope, 'settings' | 'readGitSettings'>,
+): string {
   const { git } = settings
   const { writable, kept, regained } = gitMounts(settings)
   const paths = [...new Set([cwd, ...(git ? Object.values(git) : []), ...writable, ...kept, ...regained])]
   refuseLinks(paths, [cwd, ...(git ? Object.values(git) : [])])
-  const { files } = findGitSettings(git?.top ?? cwd, { ...env, HOME: realHome(env) })
+  const { files } = readGitSettings(git ?? { top: cwd }, { ...env, HOME: realHome(env) })
   const ids = paths.map(path => {
     const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
     // The number of a deleted file is soon given to another one.
@@ -299,66 +302,4 @@ export function identifyMounts({ cwd, env }: Pick<SandboxedCommand, 'cwd' | 'env
 /** Git reads this file if the repository has settings per worktree; an empty file changes nothing. */
 function ensureWorktreeConfig(own: string): void {
   closeSync(openSync(join(own, 'config.worktree'), 'a'))
-}
-
-/**
- * The file of the project that a setting of git includes, also on a condition that does not hold now: an agent can make it hold. One that
- * does not exist could be written by the agent, with programs to run.
- */
-function includedFile(file: string, setting: string, top: string): string[] {
-  const path = /^include(?:if\..*)?\.path\n(.+)$/is.exec(setting)?.[1]
-  if (path === undefined || path.startsWith('~')) return []
-  const included = resolve(dirname(file), path)
-  if (!isInside(included, top)) return []
-  if (!existsSync(included)) throw new AppError('sandbox_include', { file, included })
-  return [included]
-}
-
-/** Files that the person's settings of git name: without them an ignored file is committed, and `git blame` fails. */
-const NAMED_FILE =
-  /^(core\.(excludesfile|attributesfile|hookspath)|commit\.template|mailmap\.file|blame\.ignorerevsfile)\n(.+)$/i
-
-interface GitSettings {
-  /** All files from which git reads settings, of the person and of the repository. */
-  files: string[]
-  /** What the sandbox shows of the person's. */
-  shown: string[]
-}
-
-/**
- * Finds the files of git's settings, with those that they include: who commits is often said in one of these. A file of the project may be
- * among them, and git starts programs named in it like any other. Reading settings starts nothing.
- */
-function findGitSettings(top: string, env: Record<string, string | undefined>): GitSettings {
-  const list = (scope: string[], global: Record<string, string | undefined>) =>
-    runShortSync({
-      command: 'git',
-      args: ['config', ...scope, '--includes', '--list', '--show-scope', '--show-origin', '--null'],
-      cwd: top,
-      env: { PATH: pathOutsideProjects(process.env['PATH'], [top]), GIT_CONFIG_NOSYSTEM: '1', ...global },
-      timeoutMs: 10_000,
-      maxBytes: 8_000_000,
-    })
-  const { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL } = env
-  const all = list([], { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL })
-  // If git cannot read the person's settings, those of the repository count nevertheless.
-  const { code, stdout } = all.code === 0 ? all : list(['--local'], { GIT_CONFIG_GLOBAL: '/dev/null' })
-  if (code !== 0) return { files: [], shown: [] } // settings that git cannot read are of no use to an agent either
-  const files = new Set<string>()
-  const shown = new Set<string>()
-  // Entries come in threes: a scope, an origin and a setting.
-  const words = stdout.split('\0')
-  for (let at = 0; at + 2 < words.length; at += 3) {
-    const [scope, origin = '', setting = ''] = words.slice(at, at + 3)
-    if (!origin.startsWith('file:')) continue
-    const file = resolve(top, origin.slice('file:'.length))
-    files.add(file)
-    if (scope === 'local' || scope === 'worktree')
-      for (const included of includedFile(file, setting, top)) files.add(included)
-    if (scope !== 'global') continue
-    shown.add(file)
-    const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')
-    if (named?.startsWith('/')) shown.add(named)
-  }
-  return { files: [...files], shown: [...shown] }
 }

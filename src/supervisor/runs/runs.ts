@@ -18,6 +18,8 @@ import { planRun } from './plan-run.ts'
 
 /** Events after which a run may begin a task, beside those of tasks. A merge that waits for a checkout leaves its slot. */
 const WAKING = new Set(['session.ended', 'disk.freed', 'merge.held_up'])
+/** Steps of a task that keep its place in the run: nothing can begin because of them. */
+const STEPS = new Set(['task.verifying', 'task.verified', 'task.merging'])
 
 /** Starts, steers and ends runs. A run is a row: after a restart the open runs go on. */
 export class RunManager {
@@ -107,7 +109,7 @@ export class RunManager {
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
       const run = kind === 'session.ended' ? (await store.sessions.get(subject))?.options.run : undefined
       if (run) this.look(run.id)
-      if (WAKING.has(kind) || kind.startsWith('task.')) await this.#lookAtOpenRuns()
+      if (WAKING.has(kind) || (kind.startsWith('task.') && !STEPS.has(kind))) await this.#lookAtOpenRuns()
       // A task may be verified and merged after its run has ended: its attempt is still closed then.
       if (kind === 'task.finished' || kind === 'task.readied' || kind === 'task.failed')
         await this.#lookAtOpenAttempts()

@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findBubblewrap, findNeededSandbox, mountArgs } from '../../../src/base/sandbox/bubblewrap.ts'
+import { openGitSettings } from '../../../src/base/sandbox/git.ts'
 import { makeScratch } from '../../../src/base/sandbox/home.ts'
 import { systemCallFilter } from '../../../src/base/sandbox/seccomp.ts'
 import { NO_NEEDS } from '../../../src/base/sandbox/settings.ts'
@@ -92,7 +93,13 @@ test('the home of the agent, that of the daemon and what the settings name are h
   const inside = { cwd: gitProject(t), env: { HOME: home }, command: 'sh', args: [], shows: [], writes: [] }
   const settings = { mode: 'auto' as const, network: [], read: [], write: [], hidden: [named] }
   const { hidden, shown, writable } = mountsFor(inside, {
-    ...{ settings, needs: { state: ['.mine'], hosts: [], addresses: [] }, reading: false, scratch },
+    ...{
+      settings,
+      needs: { state: ['.mine'], hosts: [], addresses: [] },
+      reading: false,
+      scratch,
+      readGitSettings: openGitSettings(),
+    },
   })
   for (const path of [home, homedir(), named]) assert.ok(hidden.includes(path), path)
   assert.ok(![...shown, ...writable].some(path => [home, homedir(), named].includes(path)))
@@ -105,7 +112,8 @@ test('a folder of sockets that is not in /run is hidden as a whole, so that one 
   const settings = { mode: 'auto' as const, network: [], read: [], write: [], hidden: [] }
   const hiddenWith = (env: Record<string, string>, cwd = project) => {
     const inside = { cwd, env: { HOME: tempDir(t), ...env }, command: 'sh', args: [], shows: [], writes: [] }
-    return mountsFor(inside, { settings, needs: NO_NEEDS, reading: false, scratch }).hidden
+    return mountsFor(inside, { settings, needs: NO_NEEDS, reading: false, scratch, readGitSettings: openGitSettings() })
+      .hidden
   }
   for (const name of ['XDG_RUNTIME_DIR', 'TMPDIR', 'TMUX_TMPDIR'])
     assert.ok(hiddenWith({ [name]: '/var/lib' }).includes('/var/lib'), name)

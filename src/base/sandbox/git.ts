@@ -1,0 +1,180 @@
+import { existsSync, lstatSync, rmSync, watch } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { AppError } from '../errors.ts'
+import { isInside } from '../is-inside.ts'
+import { runShortSync } from '../process/run-short.ts'
+import { pathOutsideProjects } from '../search-path.ts'
+import type { SandboxSettings } from './settings.ts'
+
+/** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
+const COMMONDIR = 'commondir'
+
+/** Where an agent in a main checkout could create that file; undefined in a worktree, where it cannot. */
+export function plantableFile(git: SandboxSettings['git']): string | undefined {
+  return git && git.own === git.common ? join(git.common, COMMONDIR) : undefined
+}
+
+export interface GitGuard extends Disposable {
+  /** Looks for the file now. */
+  check(): void
+  /** Aborts, with the reason, when the agent has created the file. */
+  readonly breached: AbortSignal
+}
+
+/**
+ * Removes a `commondir` that the agent creates. In a main checkout git writes beside its settings, so the folder itself cannot be made
+ * read-only; and an empty `commondir`, which could be mounted read-only, would break every git outside. So the folder is watched while the
+ * agent runs, and checked once more when the agent and its processes are gone.
+ */
+export function guardGit(
+  git: SandboxSettings['git'],
+  { reading, isAdopted = false }: { reading: boolean; isAdopted?: boolean },
+): GitGuard {
+  const breach = new AbortController()
+  const file = reading ? undefined : plantableFile(git)
+  if (file === undefined || !git || (exists(file) && !isAdopted))
+    return { breached: breach.signal, check: () => undefined, [Symbol.dispose]: () => undefined }
+  const check = () => {
+    if (!exists(file)) return
+    rmSync(file, { recursive: true, force: true })
+    breach.abort(new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`))
+  }
+  const watcher = watch(git.common, { persistent: false }, (_, name) => {
+    if (name === COMMONDIR || name === null) check()
+  })
+  // A folder that cannot be watched any more is still checked at the end.
+  watcher.on('error', () => undefined)
+  check()
+  return {
+    breached: breach.signal,
+    check,
+    [Symbol.dispose]: () => {
+      watcher.close()
+      check()
+    },
+  }
+}
+
+function exists(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false }) !== undefined
+}
+
+interface GitSettings {
+  /** All files from which git reads settings, of the person and of the repository. */
+  files: string[]
+  /** What the sandbox shows of the person's. */
+  shown: string[]
+}
+
+/** The checkout, and where it keeps its settings if it is one of a repository. */
+type Checkout = Pick<NonNullable<SandboxSettings['git']>, 'top'> & Partial<NonNullable<SandboxSettings['git']>>
+type Env = Record<string, string | undefined>
+export type ReadGitSettings = (checkout: Checkout, env: Env) => GitSettings
+
+/**
+ * Asks git for the files of its settings, and asks again only if one of the places has changed where git looks for them. A process that is
+ * used for many tasks would otherwise wait for a git before each.
+ */
+export function openGitSettings(): ReadGitSettings {
+  let known: { question: string; places: string; found: GitSettings } | undefined
+  return (checkout, env) => {
+    const question = JSON.stringify([checkout, env['HOME'], env['XDG_CONFIG_HOME'], env['GIT_CONFIG_GLOBAL']])
+    const places = describePlaces(checkout, env)
+    if (known && known.question === question && known.places === places) return known.found
+    const { isFinal, ...found } = findGitSettings(checkout.top, env)
+    // What another file is included for, and which, only git knows. What was changed meanwhile is asked for the next time.
+    const isKnown = isFinal && places !== undefined && places === describePlaces(checkout, env)
+    known = isKnown ? { question, places, found } : undefined
+    return found
+  }
+}
+
+/** All places where git looks for settings, as the file system knows them; undefined where a link or another repository may lead elsewhere. */
+function describePlaces({ top, own, common }: Checkout, env: Env): string | undefined {
+  const { HOME = '/', XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL } = env
+  const persons = GIT_CONFIG_GLOBAL
+    ? [GIT_CONFIG_GLOBAL]
+    : [join(HOME, '.gitconfig'), join(XDG_CONFIG_HOME || join(HOME, '.config'), 'git/config')]
+  const folders = [...new Set([own, common])].filter(folder => folder !== undefined)
+  const names = ['config', 'config.worktree', COMMONDIR, 'gitdir']
+  const places = [...persons, join(top, '.git'), ...folders.flatMap(folder => names.map(name => join(folder, name)))]
+  const ids = places.map(identify)
+  // Without a repository of its own it may be in one above it, or be a bare one.
+  const above =
+    own === undefined ? foldersAbove(top).flatMap(folder => [join(folder, '.git'), join(folder, 'HEAD')]) : []
+  return ids.includes(undefined) || above.some(exists) ? undefined : JSON.stringify([places, ids])
+}
+
+/** Undefined for a link, and for what cannot be looked at. Of a folder, in which files come and go, only that it is the same. */
+function identify(path: string): string | undefined {
+  try {
+    const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
+    if (!stats) return ''
+    const { dev, ino, birthtimeNs, size, mtimeNs, ctimeNs } = stats
+    if (stats.isDirectory()) return `${dev} ${ino} ${birthtimeNs}`
+    return stats.isFile() ? `${dev} ${ino} ${birthtimeNs} ${size} ${mtimeNs} ${ctimeNs}` : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function foldersAbove(folder: string): string[] {
+  return dirname(folder) === folder ? [folder] : [folder, ...foldersAbove(dirname(folder))]
+}
+
+/**
+ * The file of the project that a setting of git includes, also on a condition that does not hold now: an agent can make it hold. One that
+ * does not exist could be written by the agent, with programs to run.
+ */
+function includedFile(file: string, setting: string, top: string): string[] {
+  const path = /^include(?:if\..*)?\.path\n(.+)$/is.exec(setting)?.[1]
+  if (path === undefined || path.startsWith('~')) return []
+  const included = resolve(dirname(file), path)
+  if (!isInside(included, top)) return []
+  if (!existsSync(included)) throw new AppError('sandbox_include', { file, included })
+  return [included]
+}
+
+/** Files that the person's settings of git name: without them an ignored file is committed, and `git blame` fails. */
+const NAMED_FILE =
+  /^(core\.(excludesfile|attributesfile|hookspath)|commit\.template|mailmap\.file|blame\.ignorerevsfile)\n(.+)$/i
+
+/**
+ * Finds the files of git's settings, with those that they include: who commits is often said in one of these. A file of the project may be
+ * among them, and git starts programs named in it like any other. Reading settings starts nothing. `isFinal` if no setting includes a file.
+ */
+function findGitSettings(top: string, env: Env): GitSettings & { isFinal: boolean } {
+  const list = (scope: string[], global: Record<string, string | undefined>) =>
+    runShortSync({
+      command: 'git',
+      args: ['config', ...scope, '--includes', '--list', '--show-scope', '--show-origin', '--null'],
+      cwd: top,
+      env: { PATH: pathOutsideProjects(process.env['PATH'], [top]), GIT_CONFIG_NOSYSTEM: '1', ...global },
+      timeoutMs: 10_000,
+      maxBytes: 8_000_000,
+    })
+  const { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL } = env
+  const all = list([], { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL })
+  // If git cannot read the person's settings, those of the repository count nevertheless.
+  const { code, stdout } = all.code === 0 ? all : list(['--local'], { GIT_CONFIG_GLOBAL: '/dev/null' })
+  if (code !== 0) return { files: [], shown: [], isFinal: false } // settings that git cannot read are of no use to an agent either
+  const files = new Set<string>()
+  const shown = new Set<string>()
+  let isFinal = true
+  // Entries come in threes: a scope, an origin and a setting.
+  const words = stdout.split('\0')
+  for (let at = 0; at + 2 < words.length; at += 3) {
+    const [scope, origin = '', setting = ''] = words.slice(at, at + 3)
+    if (!origin.startsWith('file:')) continue
+    if (/^include/i.test(setting)) isFinal = false
+    const file = resolve(top, origin.slice('file:'.length))
+    files.add(file)
+    if (scope === 'local' || scope === 'worktree')
+      for (const included of includedFile(file, setting, top)) files.add(included)
+    if (scope !== 'global') continue
+    shown.add(file)
+    const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')
+    if (named?.startsWith('/')) shown.add(named)
+  }
+  return { files: [...files], shown: [...shown], isFinal }
+}

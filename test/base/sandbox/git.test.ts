@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openGitSettings } from '../../../src/base/sandbox/git.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
+
+test('the files of git settings are those that git reads now, whatever has changed since they were asked for', t => {
+  const [top, home, elsewhere] = [gitProject(t), tempDir(t), gitProject(t)]
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  const env = { HOME: home }
+  const read = openGitSettings()
+  const set = (...args: string[]) => execFileSync('git', ['config', ...args], { cwd: top, env: bareEnv(home) })
+  const changes: Record<string, () => void> = {
+    nothing: () => undefined,
+    'a setting of the repository': () => set('core.abbrev', '9'),
+    'a file of the person': () => writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = Ann\n'),
+    'another file of the person': () => {
+      mkdirSync(join(home, '.config/git'), { recursive: true })
+      writeFileSync(join(home, '.config/git/config'), '[core]\n\texcludesFile = /tmp/ignored\n')
+    },
+    'a file that is included': () => {
+      writeFileSync(join(home, 'work'), '[user]\n\temail = ann@example.invalid\n')
+      appendFileSync(join(home, '.gitconfig'), `[include]\n\tpath = ${join(home, 'work')}\n`)
+    },
+    'what the included file includes': () => {
+      writeFileSync(join(home, 'more'), '[core]\n\tabbrev = 8\n')
+      appendFileSync(join(home, 'work'), `[include]\n\tpath = ${join(home, 'more')}\n`)
+    },
+    'a file that is included on one branch': () => {
+      writeFileSync(join(home, '.gitconfig'), `[includeIf "onbranch:other"]\n\tpath = ${join(home, 'work')}\n`)
+    },
+    'the branch': () => execFileSync('git', ['checkout', '-qb', 'other'], { cwd: top, env: bareEnv(home) }),
+    'settings of the worktree': () => {
+      writeFileSync(join(home, '.gitconfig'), '')
+      set('extensions.worktreeConfig', 'true')
+      set('--worktree', 'core.abbrev', '7')
+    },
+    'a repository that is another one': () => {
+      renameSync(join(top, '.git'), join(home, 'old'))
+      writeFileSync(join(top, '.git'), `gitdir: ${join(elsewhere, '.git')}\n`)
+    },
+    'no repository': () => rmSync(join(top, '.git')),
+  }
+  for (const [what, change] of Object.entries(changes)) {
+    change()
+    assert.deepEqual(read(git, env), openGitSettings()(git, env), what)
+  }
+})
+
+test('git is not asked again while nothing has changed', t => {
+  const [top, home, bin] = [gitProject(t), tempDir(t), tempDir(t)]
+  const read = openGitSettings()
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  const first = read(git, { HOME: home })
+  const path = process.env['PATH']
+  t.after(() => {
+    process.env['PATH'] = path
+  })
+  writeFileSync(join(bin, 'git'), '#!/bin/sh\nexit 1\n')
+  chmodSync(join(bin, 'git'), 0o755)
+  process.env['PATH'] = `${bin}:${path}`
+  assert.deepEqual(read(git, { HOME: home }), first)
+  assert.deepEqual(
+    openGitSettings()(git, { HOME: home }).files,
+    [],
+    'the git of this test is the one that would be asked',
+  )
+  assert.notDeepEqual(first.files, [])
+})
+
+test('a folder without git is looked at again when a repository appears in it or above it', t => {
+  const [above, home] = [tempDir(t), tempDir(t)]
+  const top = join(above, 'project')
+  mkdirSync(top)
+  const read = openGitSettings()
+  const init = (folder: string) => () => execFileSync('git', ['init', '-q'], { cwd: folder, env: bareEnv(home) })
+  assert.deepEqual(read({ top }, { HOME: home }).files, [])
+  for (const change of [init(above), init(top)]) {
+    change()
+    const { files } = read({ top }, { HOME: home })
+    assert.equal(files.length, 1)
+    assert.deepEqual(files, openGitSettings()({ top }, { HOME: home }).files)
+  }
+})
