@@ -106,12 +106,14 @@ async function prepareMerge(
   if (why !== undefined) return { kind: 'broken', merge, why }
   await noteBases(worktree.top, [tip, onto])
   const title = await readTitle(merge, deps)
-  const who = await committerEnv(merge.repository)
+  const isOnTop = common === onto
+  // Work that is on top already lands as it is, and nothing is committed.
+  const who = isOnTop && merge.strategy === 'rebase' ? {} : await committerEnv(merge.repository)
   const replayed = await replayOnto({
     merge: { ...merge, head, base },
     worktree,
     onto,
-    isOnTop: common === onto,
+    isOnTop,
     title,
     who,
   })

@@ -8,7 +8,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import { nameWorkTree, readIndexMarks } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
-import { committerEnv, readPersonalConfig } from '../git/harden.ts'
+import { committerEnv } from '../git/harden.ts'
 import { isOwnWorktree } from '../worktrees/worktree.ts'
 import { readGateMadeFiles, readNote } from '../worktrees/worktree-note.ts'
 import type { VerifyRequest } from './request.ts'
@@ -59,31 +59,45 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   if (unfinished) return unfinished
   const staged = await stageLeftovers(worktree, folder)
   if (staged !== undefined) return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
-  const changed = await git(worktree.top, ['diff-index', '--cached', '--quiet', 'HEAD', '--'])
-  if (changed.code === 1) {
-    const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
-    const problem = await commitIndex(worktree.top, message)
-    if (problem !== undefined) return brokenTree(`git could not commit in ${worktree.top}: ${problem}`)
-  }
-  const named = await git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel'])
-  const [commit = '', tree = '', top] = named.stdout.trim().split('\n')
+  const [written, head, committer] = await Promise.all([
+    git(worktree.top, ['write-tree']),
+    git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel']),
+    committerEnv(worktree.top),
+  ])
+  const [commit = '', treeBefore = '', top] = head.stdout.trim().split('\n')
   // Settings of a worktree can make git use another directory than the one in which commands run.
-  if (named.ok && top !== (await realpath(worktree.top)))
+  if (head.ok && top !== (await realpath(worktree.top)))
     return brokenTree(`git works on the files of ${top} instead of ${worktree.top}.`)
-  return named.ok ? { ok: true, commit, tree, folder } : brokenTree(`git cannot write a tree of ${worktree.top}.`)
+  if (!head.ok || !written.ok)
+    return brokenTree(`git cannot write a tree of ${worktree.top}: ${(head.stderr || written.stderr).trim()}`)
+  const tree = written.stdout.trim()
+  if (tree === treeBefore) return { ok: true, commit, tree, folder }
+  const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
+  const made = await commitTree(worktree.top, { tree, parent: commit, message, committer })
+  if ('problem' in made) return brokenTree(`git could not commit in ${worktree.top}: ${made.problem}`)
+  return { ok: true, commit: made.commit, tree, folder }
 }
 
-/** Commits what is staged, without the files that `git commit` writes and reads beside the commit. Returns why it could not. */
-async function commitIndex(top: string, message: string): Promise<string | undefined> {
-  const env = await committerEnv(top)
-  const tree = await git(top, ['write-tree'])
-  if (!tree.ok) return tree.stderr.trim()
-  const args = ['commit-tree', tree.stdout.trim(), '-p', 'HEAD', '-F', '-']
+interface NewCommit {
+  tree: string
+  parent: string
+  message: string
+  /** Variables that name the committer. */
+  committer: Record<string, string>
+}
+
+/** Commits a tree on the branch that is checked out, without the files that `git commit` writes and reads beside the commit. */
+async function commitTree(
+  top: string,
+  { tree, parent, message, committer: env }: NewCommit,
+): Promise<{ commit: string } | { problem: string }> {
+  const args = ['commit-tree', tree, '-p', parent, '-F', '-']
   const made = await git(top, args, { env, input: `${message.trim()}\n` })
-  if (!made.ok) return made.stderr.trim()
+  if (!made.ok) return { problem: made.stderr.trim() }
   const [subject = ''] = message.split('\n')
-  const moved = await git(top, ['update-ref', '-m', `commit: ${subject}`, 'HEAD', made.stdout.trim()], { env })
-  return moved.ok ? undefined : moved.stderr.trim()
+  const commit = made.stdout.trim()
+  const moved = await git(top, ['update-ref', '-m', `commit: ${subject}`, 'HEAD', commit, parent], { env })
+  return moved.ok ? { commit } : { problem: moved.stderr.trim() }
 }
 
 /** Stages everything that belongs in the commit; returns the problem where that fails. */
@@ -92,10 +106,13 @@ async function stageLeftovers(worktree: Worktree, folder: GitFolder): Promise<st
   if (hidden !== undefined) return hidden
   const tracked = await git(worktree.top, ['add', '--update', '--', '.'])
   if (!tracked.ok) return tracked.stderr.trim()
-  const ignored = await personalExcludes(worktree.top)
-  const listed = await git(worktree.top, ['ls-files', '--others', '--exclude-standard', ...ignored, '-z'])
-  if (!listed.ok) return listed.stderr.trim()
   const notes = ownNotes(worktree)
+  const [listed, noted] = await Promise.all([
+    // Files that the person ignores everywhere (`.DS_Store`) are no work, and not listed: every git here knows their list.
+    git(worktree.top, ['ls-files', '--others', '--exclude-standard', '-z']),
+    git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes]),
+  ])
+  if (!listed.ok) return listed.stderr.trim()
   const made = await readGateMadeFiles(worktree.top)
   const mine = listed.stdout.split('\0').filter(path => path !== '' && !notes.includes(path) && !made.has(path))
   if (mine.length > 0) {
@@ -104,20 +121,11 @@ async function stageLeftovers(worktree: Worktree, folder: GitFolder): Promise<st
     if (!added.ok) return added.stderr.trim()
   }
   // An agent may have added our note by force, or in its own commit. A project may have one that is not ours.
-  const noted = await git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes])
   if (noted.ok && noted.stdout === '') return undefined
   const before = await git(worktree.top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
   const ours = notes.filter(note => !before.stdout.split('\0').includes(note))
   const taken = await git(worktree.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
   return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
-}
-
-/** Files that the person ignores everywhere (`.DS_Store`) are no work. Their other git settings do not apply here. */
-async function personalExcludes(top: string): Promise<string[]> {
-  const { stdout } = await readPersonalConfig(top, ['config', '--global', '--path', '--get', 'core.excludesFile'])
-  const { HOME: home = '/', XDG_CONFIG_HOME: xdg = join(home, '.config') } = process.env
-  const file = stdout.trim() || join(xdg, 'git', 'ignore')
-  return existsSync(file) ? [`--exclude-from=${file}`] : []
 }
 
 /** The paths of our note about the task, from the top. */
@@ -152,7 +160,10 @@ const UNFINISHED_FILES: Record<string, string> = {
  * agent left its branch and HEAD is ahead of it, the branch is moved there and checked out again.
  */
 async function findUnfinishedWork(worktree: Worktree, { own }: GitFolder): Promise<UnverifiableTree | undefined> {
-  const conflicts = await git(worktree.top, ['diff', '--name-only', '--diff-filter=U', '-z', '--'])
+  const [conflicts, head] = await Promise.all([
+    git(worktree.top, ['diff', '--name-only', '--diff-filter=U', '-z', '--']),
+    git(worktree.top, ['symbolic-ref', '--quiet', 'HEAD']),
+  ])
   const files = conflicts.stdout.split('\0').filter(Boolean)
   if (files.length > 0) {
     const some = files.slice(0, 20).join(', ')
@@ -161,7 +172,6 @@ async function findUnfinishedWork(worktree: Worktree, { own }: GitFolder): Promi
   const middle = Object.keys(UNFINISHED_FILES).find(name => existsSync(join(own, name)))
   if (middle !== undefined)
     return unfinishedTree('git.unfinished', `git is in the middle of ${UNFINISHED_FILES[middle]} here.`)
-  const head = await git(worktree.top, ['symbolic-ref', '--quiet', 'HEAD'])
   return head.stdout.trim() === `refs/heads/${worktree.branch}` ? undefined : returnToBranch(worktree)
 }
 

@@ -46,9 +46,8 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
     base !== undefined && head !== null && top !== undefined && !context.ignoresChanges
       ? { directory: top, base, head, settings: gates.diff, judge: context.deps.judgeDiff, signal }
       : undefined
-  const ignored = worktree ? await findIgnoredSources(worktree.top, worktree.base, context.ignored) : []
-  const checks: GateCheck[] = [planGate(request), withFindings(await diffGate(diff), ignored)]
   const runner = openRunner(context.deps, gates.caps)
+  const checks: GateCheck[] = [planGate(request), await judgeChanges(diff, context)]
   for (const name of PROFILES[gates.profile].commands) {
     signal.throwIfAborted()
     checks.push(await runCommandGate(name, context, runner))
@@ -58,6 +57,14 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
   const earlier = await runEarlierChecks(compared, context, runner)
   const judged = await addOpinions(earlier ? [...compared, earlier] : compared, context)
   return judged.map(check => applyAllowList(check, gates.diff.allow))
+}
+
+/** Judges the changes themselves, and looks for sources that no commit has. No command runs meanwhile: it could change what git reads. */
+async function judgeChanges(diff: DiffRequest | undefined, { request, ignored }: GateRunContext): Promise<GateCheck> {
+  const { place: worktree } = request
+  const hidden = worktree ? findIgnoredSources(worktree.top, worktree.base, ignored) : []
+  const [check, sources] = await Promise.all([diffGate(diff), hidden])
+  return withFindings(check, sources)
 }
 
 function withFindings(check: GateCheck, more: GateCheck['findings']): GateCheck {

@@ -8,7 +8,13 @@ import { nameWorkTree } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import { committerEnv } from '../git/harden.ts'
-import { noteGateMadeFiles, noteGatesStarted, readGateMadeFiles, wasInterruptedAt } from '../worktrees/worktree-note.ts'
+import {
+  noteGateMadeFiles,
+  noteGatesStarted,
+  readGateMadeFiles,
+  wasInterrupted,
+  wasInterruptedAt,
+} from '../worktrees/worktree-note.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
 
 /** Protects a tree from the first gate command to the last. */
@@ -52,7 +58,7 @@ export async function watchTree(
  */
 export async function restoreAfterInterruption(worktree: Worktree): Promise<void> {
   const folder = await findGitFolder(worktree.top)
-  if (folder?.top !== worktree.top) return
+  if (folder?.top !== worktree.top || !(await wasInterrupted(folder.top))) return
   const named = await git(worktree.top, [
     'rev-parse',
     `refs/heads/${worktree.branch}^{commit}`,
@@ -95,8 +101,10 @@ async function guardTree(guarded: GuardedTree): Promise<(gate: string) => Promis
     const lost = await restoreGitLink(guarded, entry, link)
     if (lost !== undefined)
       return { findings: [blockingFinding('gate.git_gone', `${gate}: ${lost}`)], made: [], isLost: true }
-    const moved = await restoreHead(guarded, gate)
-    const now = await nameWorkTree(guarded.folder)
+    // Nearly always nothing has moved. What has is put back first, and then the files are looked at once more.
+    const [state, seen] = await Promise.all([readHead(guarded), nameWorkTree(guarded.folder)])
+    const moved = await restoreHead(guarded, state, gate)
+    const now = isInPlace(state) ? seen : await nameWorkTree(guarded.folder)
     if (now === undefined) {
       return {
         findings: [blockingFinding('gate.git_gone', `After ${gate} git cannot read the tree.`)],
@@ -137,22 +145,47 @@ async function restoreGitLink(
   return isWritten ? undefined : `its command removed ${entry}, which could not be restored.`
 }
 
-/** A command may have committed, or switched to another branch: that is not the agent's work. */
-async function restoreHead({ folder, head }: GuardedTree, gate: string): Promise<Finding[]> {
-  if (!head) return []
+interface HeadState {
+  /** What the branch is at. */
+  at: string
+  isAtCommit: boolean
+  isOnBranch: boolean
+  isIndexThere: boolean
+}
+
+/** Where the HEAD of a worktree of ours is; undefined in a person's own checkout. */
+async function readHead({ folder, head }: GuardedTree): Promise<HeadState | undefined> {
+  if (!head) return undefined
   const ref = `refs/heads/${head.branch}`
-  const [at, on] = await Promise.all([
+  const [tip, on, staged] = await Promise.all([
     git(folder.top, ['rev-parse', '--verify', '--quiet', `${ref}^{commit}`]),
     git(folder.top, ['symbolic-ref', '--quiet', 'HEAD']),
+    git(folder.top, ['diff-index', '--cached', '--quiet', head.commit, '--']),
   ])
-  const isAtCommit = at.stdout.trim() === head.commit
-  const isOnBranch = on.stdout.trim() === ref
-  if (!isAtCommit) await git(folder.top, ['update-ref', ref, head.commit])
-  if (!isOnBranch) await git(folder.top, ['symbolic-ref', 'HEAD', ref])
-  const staged = await git(folder.top, ['diff-index', '--cached', '--quiet', head.commit, '--'])
-  if (staged.code === 1) await git(folder.top, ['read-tree', head.commit])
-  if (isAtCommit && isOnBranch) return []
-  const text = `The command of ${gate} moved the branch to ${at.stdout.trim() || 'nothing'}; it was moved back to ${head.commit}.`
+  const at = tip.stdout.trim()
+  return {
+    ...{ at, isAtCommit: at === head.commit, isOnBranch: on.stdout.trim() === ref },
+    isIndexThere: staged.code !== 1,
+  }
+}
+
+function isInPlace(state: HeadState | undefined): boolean {
+  return !state || (state.isAtCommit && state.isOnBranch && state.isIndexThere)
+}
+
+/** A command may have committed, or switched to another branch: that is not the agent's work. */
+async function restoreHead(
+  { folder, head }: GuardedTree,
+  state: HeadState | undefined,
+  gate: string,
+): Promise<Finding[]> {
+  if (!head || !state) return []
+  const ref = `refs/heads/${head.branch}`
+  if (!state.isAtCommit) await git(folder.top, ['update-ref', ref, head.commit])
+  if (!state.isOnBranch) await git(folder.top, ['symbolic-ref', 'HEAD', ref])
+  if (!state.isIndexThere) await git(folder.top, ['read-tree', head.commit])
+  if (state.isAtCommit && state.isOnBranch) return []
+  const text = `The command of ${gate} moved the branch to ${state.at || 'nothing'}; it was moved back to ${head.commit}.`
   return [blockingFinding('gate.moved_branch', text)]
 }
 

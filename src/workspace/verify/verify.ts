@@ -23,8 +23,10 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
     })
   }
   const { subject } = named
-  const ignored = request.place ? await listIgnored(request.place.top) : []
-  const shared = await checkRepository(subject, request)
+  const [ignored, shared] = await Promise.all([
+    request.place ? listIgnored(request.place.top) : [],
+    checkRepository(subject, request),
+  ])
   if (shared?.status === 'broken') return recordChecks([shared], subject, { request, deps })
   const cleaning = await cleanWorktree(request, { ...deps, head: subject.commit, ignored })
   if (cleaning.some(({ status }) => status === 'broken')) return recordChecks(cleaning, subject, { request, deps })

@@ -122,6 +122,11 @@ export async function readGateMadeFiles(top: string): Promise<Set<string>> {
   return new Set(files.filter((_, index) => unchanged[index]).map(({ path }) => path))
 }
 
+/** Whether the daemon died while gate commands ran. */
+export async function wasInterrupted(top: string): Promise<boolean> {
+  return (await readNote(top)).looking !== undefined
+}
+
 /** Whether the daemon died while gate commands ran on this commit, so that it is unknown what they left. */
 export async function wasInterruptedAt(top: string, commit: string): Promise<boolean> {
   return (await readNote(top)).looking === commit
