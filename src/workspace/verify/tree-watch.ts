@@ -12,8 +12,7 @@ import {
   noteGateMadeFiles,
   noteGatesStarted,
   readGateMadeFiles,
-  wasInterrupted,
-  wasInterruptedAt,
+  readInterruptedCommit,
 } from '../worktrees/worktree-note.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
 
@@ -58,14 +57,15 @@ export async function watchTree(
  */
 export async function restoreAfterInterruption(worktree: Worktree): Promise<void> {
   const folder = await findGitFolder(worktree.top)
-  if (folder?.top !== worktree.top || !(await wasInterrupted(folder.top))) return
+  const looked = folder?.top === worktree.top ? await readInterruptedCommit(folder.top) : null
+  if (!folder || looked === null) return
   const named = await git(worktree.top, [
     'rev-parse',
     `refs/heads/${worktree.branch}^{commit}`,
     `refs/heads/${worktree.branch}^{tree}`,
   ])
   const [commit = '', tree = ''] = named.stdout.trim().split('\n')
-  if (!named.ok || !(await wasInterruptedAt(folder.top, commit))) return
+  if (!named.ok || commit !== looked) return
   const watch = await watchTree({ folder, tree, commit }, worktree)
   await watch?.after('a check that was interrupted')
   await watch?.end()

@@ -122,14 +122,9 @@ export async function readGateMadeFiles(top: string): Promise<Set<string>> {
   return new Set(files.filter((_, index) => unchanged[index]).map(({ path }) => path))
 }
 
-/** Whether the daemon died while gate commands ran. */
-export async function wasInterrupted(top: string): Promise<boolean> {
-  return (await readNote(top)).looking !== undefined
-}
-
-/** Whether the daemon died while gate commands ran on this commit, so that it is unknown what they left. */
-export async function wasInterruptedAt(top: string, commit: string): Promise<boolean> {
-  return (await readNote(top)).looking === commit
+/** The commit on which gate commands ran when the daemon died, so that it is unknown what they left; null if none ran. */
+export async function readInterruptedCommit(top: string): Promise<string | null> {
+  return (await readNote(top)).looking
 }
 
 /** Called before the first gate command. */
