@@ -245,7 +245,7 @@ async function overridePrograms(folder: GitFolder, settings: Settings): Promise<
 const PLAIN_MERGE = 'git merge-file --marker-size=%L %A %O %B'
 
 /** Reads settings including the person's own; only for `git config`, which starts no program. */
-export async function readPersonalConfig(
+async function readPersonalConfig(
   directory: string,
   args: readonly ['config', ...string[]],
 ): Promise<{ stdout: string }> {
