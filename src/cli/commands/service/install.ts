@@ -38,7 +38,7 @@ export async function installService(options: InstallOptions, context: CommandCo
   await checkUnit(place, context)
   await systemctl(place, ['daemon-reload'], context.env)
   await systemctl(place, ['enable', place.unit], context.env)
-  await bringUp(place, { options, context, isChanged })
+  await bringUp(place, { options, context: { ...context, paths: owner.paths }, isChanged })
   const state = await readUnitState(place, context.env)
   const linger = options.scope === 'user' ? await readLinger(userInfo().username, context.env) : undefined
   if (context.json)
@@ -156,10 +156,14 @@ interface BringUp {
 /** Lets the service take over from a daemon that runs, or restarts it after an update. Sessions at work are not disturbed unasked. */
 async function bringUp(place: ServiceUnit, { options, context, isChanged }: BringUp): Promise<void> {
   const { env, note, paths } = context
-  const client = options.scope === 'user' ? await findClient(paths) : undefined
-  const isService = client !== undefined && (await readUnitState(place, env)).pid === client.health.pid
-  const isCurrent = isService && !isChanged && client.health.version === programVersion()
+  const state = await readUnitState(place, env)
+  // Root may be refused by the daemon of a person.
+  const client = await findClient(paths).catch(() => undefined)
+  const isService = client ? state.pid === client.health.pid : state.active === 'active'
+  const isCurrent = isService && !isChanged && client?.health.version === programVersion()
   if (isCurrent) return
+  if (!client && isService && !options.now)
+    return note(`The service runs and does not say whether sessions are at work; it is not touched. ${AT_WORK}`)
   const live = client?.health.sessions.live ?? 0
   if (live > 0 && !options.now) {
     note(`${counted(live, 'session')} at work; the daemon that runs is not touched. ${AT_WORK}`)

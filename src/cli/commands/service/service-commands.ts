@@ -44,18 +44,20 @@ export function addServiceCommand(program: Command): void {
       const { uninstallService } = await import('./install.ts')
       await uninstallService({ scope: scopeOf(options), yes: options.yes === true }, await commandContext(command))
     })
-  service
-    .command('status')
+  scoped(service.command('status'))
     .description('Show whether it is installed and runs (exit code 1 if not)')
-    .option('--json', 'print JSON')
-    .action(async (_options: object, command: Command) => showStatus(await commandContext(command)))
+    .action(async (options: ScopeOptions, command: Command) =>
+      showStatus(scopeOf(options), await commandContext(command)),
+    )
   service
     .command('logs')
     .description('Show what systemd and the daemon wrote to the journal')
+    .option('--user', 'of the service of your user')
+    .option('--system', 'of the service of the whole system')
     .option('--tail <n>', 'the last n lines', countOption, 50)
     .option('-f, --follow', 'keep printing lines as they are written')
-    .action(async (options: { tail: number; follow?: boolean }, command: Command) =>
-      showLogs(options, await commandContext(command)),
+    .action(async (options: ScopeOptions & { tail: number; follow?: boolean }, command: Command) =>
+      showLogs({ ...options, scope: scopeOf(options) }, await commandContext(command)),
     )
   service
     .command('alert')
@@ -70,9 +72,16 @@ function scopeOf({ user, system }: ScopeOptions): ServiceScope | undefined {
   return system ? 'system' : user ? 'user' : undefined
 }
 
-async function showStatus({ paths, env, json, out }: CommandContext): Promise<void> {
-  const place = findService(paths, { env })
+/** The service that is installed, in one scope or in any. */
+function requireService(scope: ServiceScope | undefined, { paths, env }: CommandContext): ServiceUnit {
+  const place = findService(paths, { env, scope })
   if (!place) throw new AppError('service_missing', { home: paths.home })
+  return place
+}
+
+async function showStatus(wanted: ServiceScope | undefined, context: CommandContext): Promise<void> {
+  const { paths, env, json, out } = context
+  const place = requireService(wanted, context)
   const isEdited = whoseUnit(readFileSync(place.file, 'utf8')) !== 'ours'
   const state = place.manager === 'systemd' ? await readState(place, env) : undefined
   const linger = place.scope === 'user' && state ? await readLinger(userInfo().username, env) : undefined
@@ -115,10 +124,12 @@ function stateLines({ active, sub, enabled, restarts, since, result }: UnitState
 }
 
 /** The journal may be full, unreadable or not kept: the daemon's own log has the same lines, and more. */
-async function showLogs({ tail, follow }: { tail: number; follow?: boolean }, context: CommandContext): Promise<void> {
+async function showLogs(
+  { tail, follow, scope }: { tail: number; follow?: boolean; scope: ServiceScope | undefined },
+  context: CommandContext,
+): Promise<void> {
   const { paths, env, out, note } = context
-  const place = findService(paths, { env })
-  if (!place) throw new AppError('service_missing', { home: paths.home })
+  const place = requireService(scope, context)
   const own = join(paths.logs, 'daemon.log')
   if (place.manager === 'launchd') return note(`launchd keeps no log of it. See: pcc daemon logs (${own})`)
   const of = place.scope === 'user' ? ['--user', '--user-unit', place.unit] : ['--unit', place.unit]

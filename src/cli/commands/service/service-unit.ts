@@ -31,8 +31,8 @@ export function locateUnit(
     const file = join(folder, `${name}.plist`)
     return { manager: 'launchd', scope, unit: name, alert: '', file, alertFile: '' }
   }
-  // A system has one folder for the services of all people.
-  const own = scope === 'user' ? name : `${name}-${userInfo().username}`
+  // A system has one folder for the services of all people. Through sudo the service belongs to the person, who asks for it without sudo.
+  const own = scope === 'user' ? name : `${name}-${env['SUDO_USER'] ?? userInfo().username}`
   const folder = scope === 'user' ? join(configFolder(env), 'systemd/user') : '/etc/systemd/system'
   const [unit, alert] = [`${own}.service`, `${own}-alert.service`]
   return { manager: 'systemd', scope, unit, alert, file: join(folder, unit), alertFile: join(folder, alert) }
@@ -46,8 +46,8 @@ function configFolder(env: Env): string {
 /** The service that is installed for this installation; undefined if there is none. */
 export function findService(
   paths: Pick<AppPaths, 'home' | 'data'>,
-  options: { env: Env; platform?: string },
+  { scope: wanted, ...options }: { env: Env; platform?: string; scope?: ServiceScope | undefined },
 ): ServiceUnit | undefined {
-  const scopes: ServiceScope[] = ['user', 'system']
+  const scopes: ServiceScope[] = wanted === undefined ? ['user', 'system'] : [wanted]
   return scopes.map(scope => locateUnit(paths, { ...options, scope })).find(({ file }) => existsSync(file))
 }

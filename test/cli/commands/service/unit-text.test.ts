@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../../src/base/app-paths.ts'
@@ -109,6 +110,11 @@ test('each installation has a service of its own', t => {
     locateUnit(standard, { env: { HOME }, scope: 'system', platform: 'linux' }).file,
     /^\/etc\/systemd\/system\/perpetualcc-/,
   )
+  // What sudo has installed is what the person asks for later.
+  const sudo = { env: { HOME, SUDO_USER: userInfo().username }, scope: 'system' as const, platform: 'linux' }
+  assert.equal(locateUnit(standard, sudo).unit, `perpetualcc-${userInfo().username}.service`)
+  const ann = { ...sudo, env: { HOME, SUDO_USER: 'ann' } }
+  assert.equal(locateUnit(standard, ann).file, '/etc/systemd/system/perpetualcc-ann.service')
   const mac = locateUnit(standard, { env: { HOME }, scope: 'user', platform: 'darwin' })
   assert.equal(mac.file, join(HOME, 'Library/LaunchAgents/perpetualcc.plist'))
   assert.equal(findService(standard, { env: { HOME }, platform: 'linux' }), undefined)
