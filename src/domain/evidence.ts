@@ -175,6 +175,10 @@ export interface CompletionProgress {
   conflicts: number
   /** How often the work went back to its conversation for any reason: an answer about it counts until then. */
   returned?: number | undefined
+  /** How often it went back after it was done, because of a review or a check of its pull request. */
+  outside?: number | undefined
+  /** The commit as which it was merged outside: nothing goes back any more. */
+  landed?: string | undefined
   /** The concerns about the work, as its agent left it, that a person has accepted. */
   accepted?: readonly string[] | undefined
   /** What its agent is told when it resumes; removed once the model has answered. */

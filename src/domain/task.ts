@@ -40,7 +40,8 @@ export const FORCED_MOVES: Moves = {
   waiting: ['done', 'failed', 'ready', 'blocked'],
   verifying: ['done', 'failed', 'ready', 'blocked'],
   merging: ['done', 'failed', 'ready', 'blocked'],
-  done: ['failed', 'ready', 'blocked'],
+  // `waiting`: the work goes back to its conversation because of what happened to its pull request.
+  done: ['failed', 'ready', 'blocked', 'waiting'],
   failed: ['done', 'ready', 'blocked'],
   cancelled: ['done', 'failed', 'ready', 'blocked'],
 }

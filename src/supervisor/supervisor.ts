@@ -267,6 +267,14 @@ export class Supervisor {
     if (await this.#accounts.tryMended()) await this.gatesChanged()
   }
 
+  /** Lets sessions go on whose work was sent back, with the environment of the API where their own is gone. */
+  wakeReturned(sessions: readonly string[]): void {
+    const { kept } = this.#supervisor
+    const env = kept.of(FOR_API)
+    for (const id of sessions) if (env && !kept.of(id)) kept.keep(id, env, { onDisk: false })
+    void this.#waker.poke()
+  }
+
   /** Forgets the environment of a session that is over. */
   forget(id: string): void {
     this.#supervisor.kept.forget(id)

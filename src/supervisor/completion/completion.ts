@@ -1,12 +1,14 @@
 import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import type { Tx } from '../../store/store.ts'
 import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
 import { refuseWithSurvivors } from '../context.ts'
 import type { CompletionDeps } from './context.ts'
 import { driveTask, inOneTransaction } from './drive.ts'
 import { MergeQueues } from './merge-queues.ts'
 import { askPerson, endSessionAs, TROUBLE_TOOL } from './moves.ts'
+import { type LandedOutside, landOutside, type OutsideReport, returnDone } from './outside.ts'
 import { COMPLETION_STATES, type FinishedWork, findCompletingTask, findWork, isCompleting } from './work.ts'
 
 /** Work that cannot be verified for a passing reason is tried again after this. */
@@ -68,6 +70,20 @@ export class Completion {
     if (!work) return
     await deps.store.transaction(tx => openEscalations(deps).withdraw(work.session.id, 'it is looked at again', tx))
     this.look(task)
+  }
+
+  /** Sends the work of a done task back to its conversation, in the caller's transaction. Returns why that is not possible. */
+  async returnDone(task: string, report: OutsideReport, tx: Tx): Promise<string | undefined> {
+    return returnDone(task, report, this.#deps.supervisor, tx)
+  }
+
+  /**
+   * Records that the work of a task was merged outside, in the caller's transaction. Returns the tasks whose agents are to be stopped
+   * after it, and what cleans up.
+   */
+  async landOutside(task: string, landed: LandedOutside, tx: Tx) {
+    const { held, merge } = await landOutside(task, landed, this.#deps.supervisor, tx)
+    return { held, cleanUp: async () => void (merge && (await this.#queues.cleanUp(merge))) }
   }
 
   /** Ends the gates of a session that is stopped, or whose run is, and makes its task ready again. Resolves when the gates are gone. */

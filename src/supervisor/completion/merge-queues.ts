@@ -92,6 +92,11 @@ export class MergeQueues {
     this.#verifications.get(task)?.abort()
   }
 
+  /** Removes worktree and branch of a merge that is in its target. */
+  cleanUp(merge: Merge): Promise<void> {
+    return cleanUp(merge, this.#merging)
+  }
+
   /** Decides from what git says what became of merges that an earlier life of the daemon left unfinished. */
   async recover(): Promise<void> {
     for (const outcome of await recoverMerges(this.#merging)) await this.#settle([outcome])

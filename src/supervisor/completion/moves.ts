@@ -19,6 +19,8 @@ interface ReturnReport {
   reason: string
   /** The report for the agent. */
   report: string
+  /** The task was done already, and is begun again. */
+  isDone?: boolean
 }
 
 /**
@@ -27,7 +29,7 @@ interface ReturnReport {
  */
 export async function sendBack(
   work: FinishedWork,
-  { cause, reason, report }: ReturnReport,
+  { cause, reason, report, isDone = false }: ReturnReport,
   { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
@@ -39,7 +41,7 @@ export async function sendBack(
   const { open } = await accounts.admits({ row: session })
   await tasks.transition(
     task.id,
-    { to: 'waiting', reason, attempt: task.attempt, ...(!isPaused && { wakesAt: now }) },
+    { to: 'waiting', reason, attempt: task.attempt, forced: isDone, ...(!isPaused && { wakesAt: now }) },
     tx,
   )
   const counted =

@@ -52,6 +52,20 @@ export async function findWork(id: string, store: Store, tx?: Tx): Promise<Finis
   return { task, session, worktree, run, progress }
 }
 
+/** The work of a task that is done, as the conversation that did it left it; or why it cannot go on there. */
+export async function findDoneWork(id: string, store: Store, tx: Tx): Promise<FinishedWork | { why: string }> {
+  const task = await store.tasks.get(id, tx)
+  if (!task) return { why: `there is no task ${id}` }
+  if (task.state !== 'done') return { why: `${id} is ${task.state}, not done` }
+  const session = task.session_id === null ? undefined : await store.sessions.get(task.session_id, tx)
+  if (!session || session.vendor_id === null) return { why: `the conversation of ${id} is gone` }
+  const isFree = session.state === 'ended' && session.ended_as === 'completed' && session.task_id === id
+  if (!isFree) return { why: `${session.id}, which did ${id}, is busy with something else` }
+  const { place: worktree, landing: progress = NO_COMPLETION_PROGRESS } = session.options
+  const run = task.run_id === null ? undefined : await store.runs.get(task.run_id, tx)
+  return { task, session, worktree, run, progress }
+}
+
 /** The work that a merge is for; undefined if its task no longer waits for it, or has a newer attempt with another worktree. */
 export async function findMergingWork(
   { task_id, attempt }: Merge,

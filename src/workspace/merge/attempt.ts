@@ -263,7 +263,9 @@ async function proposePullRequest(row: PreparedMerge, deps: MergeDeps): Promise<
   const merge = intent.kind === 'written' ? intent.rows[0]?.merge : undefined
   if (!merge) return { kind: 'left', outcomes: [] }
   const title = await readTitle(merge, deps)
-  const opened = await openPullRequest({ merge, worktree: row.worktree, title }, deps.env)
+  const before = (await deps.store.merges.list({ task: merge.task_id, states: ['proposed'] })).at(-1)
+  const pushed = before ? (before.result ?? before.head ?? undefined) : undefined
+  const opened = await openPullRequest({ merge, worktree: row.worktree, title, pushed }, deps.env)
   if (opened.ok) return { kind: 'left', outcomes: [{ kind: 'proposed', merge, url: opened.url }] }
   // The remote or its login is mended outside: the work is verified, and is proposed then.
   await holdUp(merge, `no pull request: ${opened.why}`, deps)

@@ -15,6 +15,8 @@ export type PullRequestResult = { ok: true; url: string } | { ok: false; why: st
 
 export interface PullRequestWork {
   merge: Merge
+  /** The commit that was pushed before: only that one may be replaced. */
+  pushed?: string | undefined
   worktree: Worktree
   title: string
 }
@@ -25,7 +27,7 @@ export interface PullRequestWork {
  * that is already open.
  */
 export async function openPullRequest(
-  { merge, worktree, title }: PullRequestWork,
+  { merge, worktree, title, pushed: before }: PullRequestWork,
   wholeEnv: PersonEnv,
 ): Promise<PullRequestResult> {
   const PATH = pathOutsideProjects(wholeEnv['PATH'], [worktree.top, ...mainCheckouts({ common: merge.repository })])
@@ -34,7 +36,7 @@ export async function openPullRequest(
   if (gh === undefined) return noPullRequest('the program gh is not installed: see https://cli.github.com')
   const remote = await findRemote(merge.repository, merge.target)
   if (!remote) return noPullRequest(`${merge.repository} has no remote: add one with git remote add origin ADDRESS`)
-  const pushed = await pushBranch(merge, remote, env)
+  const pushed = await pushBranch(merge, { ...remote, before }, env)
   if (pushed !== undefined) return noPullRequest(pushed)
   // Outside the repository: otherwise gh would read the repository's settings.
   const outside = { cwd: tmpdir(), env: personEnv(env), timeoutMs: 60_000, maxBytes: 1_000_000 }
@@ -54,10 +56,16 @@ export async function openPullRequest(
   return noPullRequest(`gh pr create failed: ${words || problemOf(made) || 'it said nothing'}`)
 }
 
-async function pushBranch(merge: Merge, { name, url }: PushRemote, env: PersonEnv): Promise<string | undefined> {
+async function pushBranch(
+  merge: Merge,
+  { name, url, before }: PushRemote & { before: string | undefined },
+  env: PersonEnv,
+): Promise<string | undefined> {
   const what = `${merge.result ?? merge.head}:refs/heads/${merge.branch}`
   // The remote is given by its address, so that other settings that the repository has for it do not apply.
-  const args = ['push', '--no-verify', '--porcelain', '--receive-pack=git-receive-pack', url, what]
+  // Work that went back after a review may stand on a newer target now. What others have pushed meanwhile is never replaced.
+  const lease = before === undefined ? [] : [`--force-with-lease=refs/heads/${merge.branch}:${before}`]
+  const args = ['push', '--no-verify', '--porcelain', ...lease, '--receive-pack=git-receive-pack', url, what]
   const { ok, stderr } = await git(merge.repository, args, { env: pushEnv(env), timeoutMs: 5 * 60_000 })
   return ok ? undefined : `${merge.branch} could not be pushed to ${name} (${url}): ${stderr.trim().slice(-500)}`
 }

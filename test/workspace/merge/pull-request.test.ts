@@ -67,6 +67,26 @@ test('done again after a crash it finds the pull request that is there', async t
   assert.equal(called().split('create').length - 1, 1)
 })
 
+test('work that was rebased since it was proposed updates its pull request, but never over what others pushed', async t => {
+  const { world, worktree, remote } = await proposing(t)
+  const propose = async () => {
+    const { id } = await world.enqueue(worktree, { asPullRequest: true })
+    await world.advance()
+    return world.deps.store.merges.get(id)
+  }
+  await propose()
+  const first = world.gitIn(remote, 'rev-parse', 'pcc/t-000001').trim()
+  world.commit({ 'other.txt': 'main has moved\n' })
+  assert.equal((await propose())?.state, 'proposed')
+  const second = world.gitIn(remote, 'rev-parse', 'pcc/t-000001').trim()
+  assert.notEqual(second, first)
+  world.gitIn(remote, 'update-ref', 'refs/heads/pcc/t-000001', first)
+  world.commit({ 'other.txt': 'and again\n' })
+  const refused = await propose()
+  assert.deepEqual([refused?.state, /could not be pushed/.test(refused?.reason ?? '')], ['waiting', true])
+  assert.equal(world.gitIn(remote, 'rev-parse', 'pcc/t-000001').trim(), first)
+})
+
 test('that gh or a remote is missing is said, nothing is lost, and it is proposed when that is mended', async t => {
   const without = await proposing(t, { gh: false })
   await without.world.enqueue(without.worktree, { asPullRequest: true })
