@@ -327,6 +327,12 @@ export const COMMANDS: CommandRow[] = [
     add: async program => (await import('./commands/audit.ts')).addAuditCommand(program),
   },
   {
+    name: 'webhooks',
+    noun: 'api',
+    summary: 'See messages of other programs, and what became of them',
+    add: async program => (await import('./commands/webhooks.ts')).addWebhooksCommand(program),
+  },
+  {
     name: 'trust',
     noun: 'config',
     summary: 'Agree to what a project’s own files set up',

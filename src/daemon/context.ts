@@ -24,6 +24,7 @@ import type { Authenticator } from './api/authenticate.ts'
 import type { ApiKeys } from './api/keys.ts'
 import type { Disk } from './disk.ts'
 import type { LazyBrains, LazyPolicy } from './lazy-services.ts'
+import type { Webhooks } from './webhooks/settings.ts'
 
 /** What the routes work with: everything that `serve` has built. */
 export interface DaemonContext {
@@ -57,6 +58,7 @@ export interface DaemonContext {
   /** The language models of settings. */
   brainsFor: LazyBrains['get']
   secrets: Secrets
+  webhooks: Webhooks
   watchdogSeconds: number
   /** Aborted when the daemon begins to stop. */
   stopping: AbortSignal

@@ -6,7 +6,7 @@ import { loadConfig } from '../domain/config/load.ts'
 import { fillSecrets, namedSecrets } from '../domain/config/secret-references.ts'
 import type { Report } from '../domain/report.ts'
 import { readChannelSetup } from '../human/notify/channel-setup.ts'
-import type { NotifySettings } from '../human/notify/notice.ts'
+import type { AnswerDecision, NotifySettings } from '../human/notify/notice.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 import { gatherReport } from '../supervisor/report/gather.ts'
 import { nextScheduledTime, parseSince } from '../tasks/schedules.ts'
@@ -93,10 +93,9 @@ async function notifyUntil(
     log,
     signal,
     needs: () => readNeeds(daemon),
-    answer: async (number, answer) => {
-      await answerEscalation(number, { ...answer, env: undefined }, daemon)
-      log.info({ number, verdict: answer.verdict, by: answer.by }, 'decision answered')
-    },
+    answer: answerFromAfar(daemon),
+    order: (text, by) => daemon.webhooks.order(text, by),
+    isCalled: (await daemon.webhooks.read()).settings.telegram.secret !== undefined,
     ring: async text => {
       const calls = terminals.attached().map(subject => {
         return { actor: 'daemon', subject, kind: 'person.called' as const, body: { text } }
@@ -104,6 +103,14 @@ async function notifyUntil(
       await store.append(calls)
     },
   })
+}
+
+/** Settles a decision that somebody answered in a chat. */
+export function answerFromAfar(daemon: DaemonContext): AnswerDecision {
+  return async (number, answer) => {
+    await answerEscalation(number, { ...answer, env: undefined }, daemon)
+    daemon.log.info({ number, verdict: answer.verdict, by: answer.by }, 'decision answered')
+  }
 }
 
 /** Reads the settings, at most `FRESH_MS` old. If a file is broken, the settings that were read last stay in force. */

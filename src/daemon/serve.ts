@@ -48,6 +48,7 @@ import { buildServer } from './routes/server.ts'
 import { catchSignals, drain } from './shutdown.ts'
 import type { Announce } from './startup.ts'
 import { openSystemd } from './watchdog/systemd.ts'
+import { openWebhooks } from './webhooks/webhooks.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -186,6 +187,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     policy,
     brainsFor: brains.get,
     secrets,
+    webhooks: openWebhooks(() => daemon, env),
     watchdogSeconds: config.daemon.watchdog_seconds,
     stopping: stopping.signal,
     settled: settled.signal,
@@ -237,6 +239,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     .follow(started?.id ?? 0, stopping.signal)
     .catch(error => log.error({ error }, 'features are no longer followed'))
   const notifying = runNotifications(daemon, { env, since: started?.id ?? 0, settings: config.notifications })
+  const hooked = daemon.webhooks.run(started?.id ?? 0)
   const reports = announceReports(daemon, { env, since: started?.time ?? Date.now() })
   ready({ ready: true }, `The daemon for ${paths.home} is ready (pid ${process.pid}). Ctrl+C stops it.`)
   saveCompileCache()
@@ -250,7 +253,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   }
   await Promise.all([reports.close(), deadlines.close()])
   await drain(daemon, { app, settle: () => settled.abort() })
-  await Promise.all([replaying, delivering, notifying, running, completing, planning])
+  await Promise.all([replaying, delivering, notifying, hooked, running, completing, planning])
   rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
   access.close()

@@ -31,8 +31,11 @@ export function mayReach({ project }: Pick<Caller, 'project'>, wanted: string | 
   return project === null || project === wanted
 }
 
-/** What anybody who reaches the daemon may ask: whether it lives, and whether it takes work. Details need a key. */
-export const OPEN_ROUTES = ['/health', '/health/ready'] as const
+/**
+ * What anybody who reaches the daemon may ask without a key: whether it lives, and whether it takes work. A message of a webhook is
+ * signed instead.
+ */
+export const OPEN_ROUTES = ['/health', '/health/ready', '/webhook/:name'] as const
 
 /** Names that answers and the audit log use for others. */
 const TAKEN_NAMES: ReadonlySet<string> = new Set(['you', 'human', 'nobody', 'daemon', 'agent', 'telegram'])

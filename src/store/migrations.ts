@@ -7,6 +7,7 @@ import { rowCounts } from './figures.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
 import { observedCost, observedSessions, observedUsage } from './observed.ts'
+import { webhookDeliveries } from './webhooks.ts'
 
 /**
  * A task says nothing about its retries unless somebody asked for a number: `max_retries` may be null. Until now the default,
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   apiReplies,
   observedCost,
   rowCounts,
+  webhookDeliveries,
 ]

@@ -1,3 +1,4 @@
+import { open as openFile } from 'node:fs/promises'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { openAcceptedFileStore } from './accepted-files.ts'
 import { openApiKeyStore, openAuditStore } from './access.ts'
@@ -21,6 +22,7 @@ import { openSqlite } from './sqlite.ts'
 import { SCHEMA } from './sqlite-file.ts'
 import type { Store } from './store.ts'
 import { openTaskStore } from './tasks.ts'
+import { openWebhookStore } from './webhooks.ts'
 import { openEvidenceStore, openGateResultStore, openMergeStore, openWorktreeStore } from './workspace.ts'
 import { Writer } from './writer.ts'
 
@@ -76,9 +78,20 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     merges: openMergeStore(database.read),
     spending: openSpendingStore(database.read),
     outbox: openOutboxStore(database.read, writer),
+    webhooks: openWebhookStore(database.read, writer, () => syncLog(file)),
     observed: openObservedStore(database.read, writer),
     pruning: openEventPruning(database, writer),
     close,
     [Symbol.asyncDispose]: close,
+  }
+}
+
+/** Lets the newest commits survive a power cut too: without this they only survive the death of this process. */
+async function syncLog(file: string): Promise<void> {
+  const log = await openFile(`${file}-wal`, 'r').catch(() => undefined) // just emptied into the database, which is synced
+  try {
+    await log?.datasync()
+  } finally {
+    await log?.close()
   }
 }

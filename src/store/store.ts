@@ -7,6 +7,7 @@ import type { CapturedRow, ObservedSession } from '../domain/hook-capture.ts'
 import type { AccountGate } from '../domain/limit.ts'
 import type { QuotaWindow } from '../domain/quota.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
+import type { DeliveryState, WebhookDelivery } from '../domain/webhook.ts'
 import type { Tx } from './database.ts'
 import type { ApiReplyRow, EscalationSession, NewSessionRow, OutboxRow, SessionRow, SpendingRow } from './tables.ts'
 import type {
@@ -60,6 +61,7 @@ export interface Store extends AsyncDisposable {
   readonly quota: QuotaStore
   readonly spending: SpendingStore
   readonly outbox: OutboxStore
+  readonly webhooks: WebhookStore
   readonly observed: ObservedStore
   readonly runs: RunStore
   readonly schedules: ScheduleStore
@@ -335,6 +337,30 @@ export interface OutboxStore {
   prune(before: number): Promise<void>
   cursor(name: string): Promise<number | undefined>
   moveCursor(name: string, eventId: number, tx?: Tx): Promise<void>
+}
+
+export type NewDelivery = Pick<WebhookDelivery, 'source' | 'delivery' | 'digest' | 'event' | 'body' | 'received_at'>
+
+/** Messages from outside. */
+export interface WebhookStore {
+  /** Stores a message, unless it came before or `most` wait already. When this resolves, it is on disk. */
+  add(row: NewDelivery, most: number): Promise<'new' | 'known' | 'full'>
+  get(id: number, tx?: Tx): Promise<WebhookDelivery | undefined>
+  /** What is to be worked on until a time, the oldest first. */
+  due(until: number, limit: number): Promise<WebhookDelivery[]>
+  nextAt(): Promise<number | undefined>
+  /** How many wait to be worked on. */
+  count(source?: string): Promise<number>
+  /** The newest first. */
+  list(filter: {
+    state?: DeliveryState | undefined
+    source?: string | undefined
+    limit: number
+  }): Promise<WebhookDelivery[]>
+  /** Changes a message that is as it was read; false if somebody else changed it first. */
+  move(row: WebhookDelivery, patch: Partial<Omit<WebhookDelivery, 'id'>>, tx: Tx): Promise<boolean>
+  /** Forgets what came before a time and is over, and the bodies of all but some that have failed. */
+  prune(before: number, keepFailed: number): Promise<void>
 }
 
 /** What the hooks of agents that pcc did not start have reported. */

@@ -20,6 +20,7 @@ import type { ScheduleView } from '../domain/schedule.ts'
 import type { FailureKind, PlanItem } from '../domain/session.ts'
 import type { Task } from '../domain/task.ts'
 import type { ImportedTask } from '../domain/task-requests.ts'
+import type { WebhookDelivery } from '../domain/webhook.ts'
 import type { Worktree, WorktreeRow } from '../domain/worktree.ts'
 
 /** The tables as they are in the database: JSON is text here, and the store parses it. Times are milliseconds. */
@@ -51,6 +52,7 @@ export interface Tables {
   gate_results: GateResultsTable
   merges: Omit<Merge, 'id'> & { id: Generated<number> }
   outbox: Omit<OutboxRow, 'id'> & { id: Generated<number> }
+  webhook_deliveries: Omit<WebhookDelivery, 'id'> & { id: Generated<number> }
   observed_sessions: ObservedSession
   /** Of what hooks reported, so that the same is stored once. */
   captured_ids: { id: string; at: number }

@@ -154,6 +154,7 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
         'task',
         'notes',
         'worktree',
+        'webhooks',
         'merge',
       ].includes(first)
         ? [first, second, ...(third && second === 'keys' ? [third] : [])]

@@ -7,6 +7,9 @@ import { toAppError } from '../routes/errors.ts'
 /** Errors that pass by themselves, and after how many seconds it is worth trying again. */
 const RETRY_AFTER_SECONDS: Partial<Record<ErrorCode, number>> = {
   queue_full: 30,
+  webhook_busy: 5,
+  webhook_queue_full: 60,
+  webhook_secret: 60,
   too_many_streams: 30,
   line_full: 30,
   disk_full: 60,

@@ -10,6 +10,7 @@ import { parseRequest } from '../routes/errors.ts'
 import { parseKindPatterns } from '../routes/sessions.ts'
 import { realOrGiven } from '../routes/tasks.ts'
 import { openSpeakerCheck } from '../speakers.ts'
+import { addWebhookRoutes } from '../webhooks/receive.ts'
 import { installAccessLog } from './access-log.ts'
 import { type AdmittedCallers, type ApiDoor, installAdmission } from './admission.ts'
 import { installAudit } from './audit.ts'
@@ -80,6 +81,7 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
   })
   addRoutes(app, { daemon, admission, queueSize })
   addEventStream(app, { daemon, admission, hub })
+  await addWebhookRoutes(app, daemon)
   let document: string | undefined
   app.get(`${API_PATH}/openapi.json`, async (request, reply) => {
     requireScope(admission.callerOf(request), 'read')

@@ -25,6 +25,7 @@ import { sessionRoutes } from './sessions.ts'
 import { graphRoutes, queueRoutes } from './task-graph.ts'
 import { briefRoutes, proposalRoutes, taskRoutes } from './tasks.ts'
 import { budgetRoutes, quotaRoutes } from './usage.ts'
+import { webhookRoutes } from './webhooks.ts'
 import { gateRoutes, mergeRoutes, workRoutes, worktreeRoutes } from './workspace.ts'
 
 /** A task may have a million characters, and JSON escapes some of them with six. */
@@ -81,6 +82,7 @@ export function buildServer(daemon: DaemonContext): FastifyInstance {
   hookRoutes(app, daemon)
   hookLogRoutes(app, daemon)
   internalRoutes(app, daemon)
+  webhookRoutes(app, daemon)
   return app
 }
 

@@ -144,6 +144,24 @@ export function sections<const Key extends string>(
   return { accepts, kind: 'sections', expects, ...options }
 }
 
+/** Sections with names that the person chooses, each with some of these texts; they can only be written in a file. */
+export function tables<const Key extends string, const Needed extends NoInfer<Key>>(
+  fields: Record<Key, RegExp>,
+  needed: readonly Needed[],
+  options: SettingOptions<Record<string, Tables<Key, Needed>>>,
+  { name, expects }: { name: RegExp; expects: string },
+): Setting<Record<string, Tables<Key, Needed>>> {
+  const isField = ([key, value]: [string, unknown]) =>
+    Object.hasOwn(fields, key) && typeof value === 'string' && fields[key as Key].test(value)
+  const isSection = (value: unknown) =>
+    isTable(value) && needed.every(key => value[key] !== undefined) && Object.entries(value).every(isField)
+  const accepts = (value: unknown) =>
+    isTable(value) && Object.entries(value).every(([each, section]) => name.test(each) && isSection(section))
+  return { accepts, kind: 'sections', expects, ...options }
+}
+
+type Tables<Key extends string, Needed extends Key> = Record<Needed, string> & Partial<Record<Key, string>>
+
 function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -9,6 +9,7 @@ import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
 import { KNOWLEDGE_SETTINGS } from './sections/knowledge.ts'
 import { SECRETS_SETTINGS } from './sections/secrets.ts'
 import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
+import { WEBHOOK_SETTINGS } from './sections/webhooks.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
 import { count, oneOf, path, type Setting } from './setting.ts'
 import { UNREAD_SETTINGS } from './unread-settings.ts'
@@ -67,6 +68,7 @@ const SETTINGS = {
   ...SECRETS_SETTINGS,
   ...JWT_SETTINGS,
   ...API_SETTINGS,
+  ...WEBHOOK_SETTINGS,
 } as const satisfies Record<string, Setting>
 
 export type SettingKey = keyof typeof SETTINGS

@@ -11,6 +11,7 @@ import { type Delivery, deliver } from './deliver.ts'
 import { mayChangeNeeds, NEED_KEYS, needNotices } from './need-notices.ts'
 import type { AnswerDecision, ChannelName, Notice, NotifySettings } from './notice.ts'
 import { openChannel } from './open-channel.ts'
+import type { TelegramAnswers } from './telegram.ts'
 
 const KEEP_MS = 30 * 24 * 60 * 60_000
 const RETRY_MS = 5_000
@@ -23,6 +24,10 @@ export interface Notifier {
   /** The event to start after, if no notice was ever sent. */
   since: number
   answer: AnswerDecision
+  /** Does what somebody orders in a chat. */
+  order?: TelegramAnswers['order']
+  /** Telegram calls a webhook of ours, so it is not asked. */
+  isCalled?: boolean
   /** All that waits for a person now. */
   needs?: (() => Promise<Needs>) | undefined
   ring(text: string): Promise<void>
@@ -74,10 +79,20 @@ export async function startNotifier(notifier: Notifier): Promise<void> {
     const delivery = { channel, store, settings: notifier.settings, news, clock, log, signal }
     jobs.push(deliver({ ...delivery, ...(times ? { times } : {}) }))
   }
-  if (channels.includes('telegram')) {
+  if (channels.includes('telegram') && !notifier.isCalled) {
     const { receiveTelegramAnswers, telegramBot } = await import('./telegram.ts')
     const bot = telegramBot(settings.telegram, env)
-    jobs.push(receiveTelegramAnswers({ bot, store, answer: notifier.answer, log, signal, hidden: secrets }))
+    jobs.push(
+      receiveTelegramAnswers({
+        bot,
+        store,
+        answer: notifier.answer,
+        log,
+        signal,
+        hidden: secrets,
+        order: notifier.order,
+      }),
+    )
   }
   log.info({ channels }, 'people are told what happens')
   await Promise.all(jobs)

@@ -15,6 +15,7 @@ import {
   type RemoteAnswer,
   type SendResult,
   toSafeLine,
+  toSafeText,
 } from './notice.ts'
 
 /** How much longer we wait for a reply than Telegram holds a poll open. */
@@ -172,6 +173,8 @@ export interface TelegramAnswers {
   signal: AbortSignal
   /** Values that never leave the machine. */
   hidden: readonly string[]
+  /** Does what somebody orders in the chat, such as `/task …`, and returns what they are told. `id` is the same if it comes twice. */
+  order?: ((text: string, by: { name: string; id: number }) => Promise<string>) | undefined
 }
 
 /** Receives answers from the one chat, by long polling, until the signal ends it. Never throws. */
@@ -194,7 +197,9 @@ export async function receiveTelegramAnswers(deps: TelegramAnswers): Promise<voi
   }
 }
 
-async function handleUpdate({ callback_query: press, message }: TelegramUpdate, deps: TelegramAnswers): Promise<void> {
+/** Does what somebody pressed or wrote, if it was in the one chat. Everything in it counts once, however often it comes. */
+export async function handleUpdate(update: TelegramUpdate, deps: TelegramAnswers): Promise<void> {
+  const { callback_query: press, message } = update
   const { bot, log, signal } = deps
   const chat = press ? press.message?.chat.id : message?.chat.id
   if (String(chat) !== bot.chat) {
@@ -210,6 +215,10 @@ async function handleUpdate({ callback_query: press, message }: TelegramUpdate, 
     await bot.call('answerCallbackQuery', { callback_query_id: press.id, text: outcome.text.slice(0, 190) }, signal)
     if (press.message && outcome.over) await closeMessage(press.message, outcome.text, deps)
     return
+  }
+  if (message?.text?.startsWith('/') && deps.order) {
+    const text = await deps.order(message.text, { name: nameOf(message.from), id: update.update_id })
+    return void (await bot.call('sendMessage', { chat_id: bot.chat, text: toSafeText(text, 3_500) }, signal))
   }
   const asked = message?.reply_to_message
   if (!message?.text || !asked || String(asked.from?.id) !== bot.id) return

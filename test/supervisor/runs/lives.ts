@@ -10,6 +10,7 @@ import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { deliverAnswers } from '../../../src/daemon/deliver-answers.ts'
 import { openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
+import { openWebhooks } from '../../../src/daemon/webhooks/webhooks.ts'
 import { openSecrets } from '../../../src/domain/config/open-secrets.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import { AttachedTerminals } from '../../../src/human/terminals.ts'
@@ -114,6 +115,7 @@ export async function openLives(
         },
         accepted: { accept: async () => {} },
         secrets,
+        webhooks: openWebhooks(() => world, {}),
         ...{
           paths,
           version: '0',

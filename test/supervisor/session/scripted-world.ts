@@ -10,6 +10,7 @@ import { openLazyMetrics } from '../../../src/daemon/api/metrics.ts'
 import type { DaemonContext } from '../../../src/daemon/context.ts'
 import { openLazyBrains, openLazyPolicy } from '../../../src/daemon/lazy-services.ts'
 import { buildServer } from '../../../src/daemon/routes/server.ts'
+import { openWebhooks } from '../../../src/daemon/webhooks/webhooks.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
 import { openSecrets } from '../../../src/domain/config/open-secrets.ts'
 import { type Config, defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
@@ -138,6 +139,7 @@ export async function scriptedWorld(
     },
     accepted: { accept: async () => {} },
     secrets,
+    webhooks: openWebhooks(() => daemon, settings),
     ...{
       paths,
       version: '0',

@@ -1,0 +1,113 @@
+import type { AppPaths } from '../../base/app-paths.ts'
+import type { Secrets } from '../../base/secrets/secrets.ts'
+import { loadConfig } from '../../domain/config/load.ts'
+import { explainUnread, fillSecrets, readSecret, secretName } from '../../domain/config/secret-references.ts'
+import type { Config } from '../../domain/config/settings.ts'
+import type { WebhookDelivery, WebhookSetup } from '../../domain/webhook.ts'
+import type { SendResult } from '../../human/notify/notice.ts'
+import type { SignatureKind } from './signature.ts'
+
+/** How long settings are reused: changes are seen soon, and a flood does not read them again for each message. */
+const FRESH_MS = 2_000
+
+/** A webhook that messages come in by; `problem` if it cannot work. */
+export interface WebhookDoor {
+  name: string
+  kind: SignatureKind
+  secret: string | undefined
+  problem: string | null
+}
+
+/** An address that is told of events. */
+export interface WebhookTarget {
+  name: string
+  url: string
+  secret: string | undefined
+  events: string
+  allowsPrivate: boolean
+  problem: string | null
+}
+
+export interface ReadWebhooks {
+  settings: Config['webhooks']
+  queueSize: number
+  doors: WebhookDoor[]
+  targets: WebhookTarget[]
+}
+
+/** Messages from and to other programs (docs/webhooks.md). */
+export interface Webhooks {
+  read(): Promise<ReadWebhooks>
+  /** A message was stored. */
+  received(): void
+  /** Works on what an earlier daemon left, and tells listed addresses of events until the daemon stops. Never throws. */
+  run(since: number): Promise<void>
+  /** Works on nothing more, and waits for what is under way. */
+  close(): Promise<void>
+  setups(): Promise<WebhookSetup[]>
+  /** Works once more on a message that failed. */
+  retry(id: number): Promise<WebhookDelivery>
+  /** Sends a test event to a listed address. */
+  test(name: string): Promise<SendResult>
+  /** Does what somebody orders in a chat, and returns what they are told. `id` is the same if it comes twice. */
+  order(text: string, by: { name: string; id: number }): Promise<string>
+}
+
+/** What an address is told of if its settings do not say. */
+const STANDARD_EVENTS = 'task.*, run.*'
+
+/** Reads the settings of webhooks with their secrets, at most some seconds old. */
+export function openWebhookSettings(
+  { paths, secrets }: { paths: AppPaths; secrets: Pick<Secrets, 'read'> },
+  env: Record<string, string | undefined>,
+): () => Promise<ReadWebhooks> {
+  let cached: { at: number; read: Promise<ReadWebhooks> } | undefined
+  return () => {
+    if (cached && Date.now() - cached.at < FRESH_MS) return cached.read
+    const read = readWebhooks()
+    cached = { at: Date.now(), read }
+    read.catch(() => {
+      cached = undefined
+    })
+    return read
+  }
+
+  async function readWebhooks(): Promise<ReadWebhooks> {
+    const { config } = await loadConfig({ paths, env })
+    const { webhooks: settings } = await fillSecrets({ webhooks: config.webhooks }, secrets)
+    const fixed = [
+      { name: 'github', kind: { by: 'github' }, setting: settings.github.secret },
+      { name: 'prometheus', kind: { by: 'bearer' }, setting: settings.prometheus.secret },
+      { name: 'telegram', kind: { by: 'telegram' }, setting: settings.telegram.secret },
+    ] as const
+    const own = Object.entries(settings.in).map(([name, { secret, header }]) => {
+      const kind: SignatureKind = header === undefined ? { by: 'pcc' } : { by: 'header', header }
+      return { name, kind, setting: secret }
+    })
+    const doors = [...fixed, ...own].flatMap(({ name, kind, setting }) =>
+      setting === undefined ? [] : [readReference(setting).then(found => ({ name, kind, ...found }))],
+    )
+    const targets = Object.entries(settings.out).map(async ([name, { url, secret, events, private: allows }]) => ({
+      ...{ name, url, events: events ?? STANDARD_EVENTS, allowsPrivate: allows === 'yes' },
+      ...(await readReference(secret)),
+    }))
+    return {
+      settings,
+      queueSize: config.tasks.queue_size,
+      doors: await Promise.all(doors),
+      targets: await Promise.all(targets),
+    }
+  }
+
+  async function readReference(setting: string): Promise<{ secret: string | undefined; problem: string | null }> {
+    const name = secretName(setting)
+    const secret = name === undefined ? readSecret(setting, env) : await secrets.read(name)
+    if (secret === undefined) return { secret, problem: `it takes ${explainUnread(setting)}` }
+    if (secret.length < SHORTEST)
+      return { secret: undefined, problem: `its secret is shorter than ${SHORTEST} characters` }
+    return { secret, problem: null }
+  }
+}
+
+/** A shorter secret could be guessed from one signed message. */
+const SHORTEST = 16

@@ -1,0 +1,95 @@
+import { AppError } from '../../base/errors.ts'
+import type { Alarm } from '../../base/keyed-worker.ts'
+import type { WebhookSetup } from '../../domain/webhook.ts'
+import type { DaemonContext } from '../context.ts'
+import { openWebhookSettings, type ReadWebhooks, type Webhooks } from './settings.ts'
+
+/** Opens webhooks. Nothing is worked on before `run`, and code is loaded when something has to be done with it. */
+export function openWebhooks(daemon: () => DaemonContext, env: Record<string, string | undefined>): Webhooks {
+  let working: Promise<Alarm> | undefined
+  let settings: (() => Promise<ReadWebhooks>) | undefined
+  const read = () => {
+    settings ??= openWebhookSettings(daemon(), env)
+    return settings()
+  }
+  const order: Webhooks['order'] = async (text, by) =>
+    (await import('./chat-orders.ts')).obey(text, by, daemon(), await read())
+  const work = () => {
+    working ??= openWork()
+    return working
+  }
+  async function openWork(): Promise<Alarm> {
+    const [{ openWebhookWork }, { hearChat }] = await Promise.all([import('./work.ts'), import('./chat-orders.ts')])
+    return openWebhookWork({ daemon: daemon(), read, chat: update => hearChat(update, daemon(), env) })
+  }
+  let isClosed = false
+  const poke = async () => {
+    if (!isClosed) await (await work()).poke()
+  }
+  const close = async () => {
+    isClosed = true
+    await (await working)?.close()
+  }
+  return {
+    read,
+    order,
+    received: () => void poke(),
+    async run(since) {
+      const { stopping, log, store } = daemon()
+      const stopped = new Promise(done => stopping.addEventListener('abort', done, { once: true }))
+      try {
+        if ((await store.webhooks.count()) > 0) void poke()
+        if ((await read()).targets.length > 0)
+          await (await import('./out.ts')).tellOutside({ daemon: daemon(), read, since, signal: stopping })
+      } catch (error) {
+        if (!stopping.aborted) log.error({ error }, 'webhooks do not work')
+      }
+      if (!stopping.aborted) await stopped
+      await close()
+    },
+    close,
+    async setups() {
+      const { store } = daemon()
+      const { doors, targets } = await read()
+      const ins = doors.map(async ({ name, problem }): Promise<WebhookSetup> => {
+        return {
+          name,
+          direction: 'in',
+          address: `/webhook/${name}`,
+          problem,
+          waiting: await store.webhooks.count(name),
+        }
+      })
+      const outs = targets.map(async (target): Promise<WebhookSetup> => {
+        const rows = await store.outbox.due(`webhook:${target.name}`, Number.MAX_SAFE_INTEGER)
+        const problem = target.problem ?? rows.findLast(row => row.problem !== null)?.problem ?? null
+        return { name: target.name, direction: 'out', address: target.url, problem, waiting: rows.length }
+      })
+      return Promise.all([...ins, ...outs])
+    },
+    async retry(id) {
+      const { store } = daemon()
+      const now = Date.now()
+      const row = await store.transaction(async tx => {
+        const found = await store.webhooks.get(id, tx)
+        if (!found) throw new AppError('webhook_message', { id })
+        const isLost = found.body === '' && found.tasks === ''
+        if (found.state !== 'failed' || isLost) throw new AppError('webhook_not_failed', { id, state: found.state })
+        const state = found.tasks === '' ? ('waiting' as const) : ('starting' as const)
+        const again = { state, tries: 0, next_at: now, updated_at: now }
+        await store.webhooks.move(found, again, tx)
+        return { ...found, ...again }
+      })
+      await poke()
+      return (await store.webhooks.get(id)) ?? row
+    },
+    async test(name) {
+      const target = (await read()).targets.find(one => one.name === name)
+      if (!target) throw new AppError('webhook_unknown', { name })
+      const body = JSON.stringify({ id: 0, kind: 'webhook.test', time: Date.now(), subject: 'daemon', body: {} })
+      const { sendEvent } = await import('./out.ts')
+      const event = { id: `test:${Date.now()}`, event: 'webhook.test', body }
+      return sendEvent(target, event, { signal: daemon().stopping })
+    },
+  }
+}

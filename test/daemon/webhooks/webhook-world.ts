@@ -1,0 +1,67 @@
+import { once } from 'node:events'
+import { Agent, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import { setImmediate as soon } from 'node:timers/promises'
+import { openApi } from '../../../src/daemon/api/server.ts'
+import type { WebhookDelivery } from '../../../src/domain/webhook.ts'
+import { type ScriptedAgent, scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
+import { type ScriptedWorld, scriptedWorld } from '../../supervisor/session/scripted-world.ts'
+import { gitProject } from '../../support/world.ts'
+import { type ApiAnswer, callApi } from '../api/api-world.ts'
+import { GITHUB_SECRET, type Payload, REPOSITORY, type SignedMessage, signedByGitHub } from './github-messages.ts'
+
+export interface WebhookWorld {
+  world: ScriptedWorld
+  project: string
+  post(name: string, message: SignedMessage): Promise<ApiAnswer>
+  github(event: string, payload: Payload, how?: { delivery?: string; secret?: string }): Promise<ApiAnswer>
+  /** All messages, the oldest first, when none waits any more. */
+  worked(): Promise<WebhookDelivery[]>
+}
+
+/** The API as in the daemon, in this process, with webhooks. No run starts by itself unless the settings say so. */
+export async function webhookWorld(
+  t: TestContext,
+  settings: Record<string, string> = {},
+  agent: ScriptedAgent = scriptedAgent(),
+): Promise<WebhookWorld> {
+  const project = gitProject(t)
+  const world = await scriptedWorld(t, agent, {
+    PCC_WEBHOOKS_GITHUB_SECRET: GITHUB_SECRET,
+    PCC_WEBHOOKS_GITHUB_REPOSITORIES: `${REPOSITORY}=${project}`,
+    PCC_WEBHOOKS_START_RUNS: 'false',
+    ...settings,
+  })
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const door = { hosts: new Set([host]), origins: new Set<string>(), proxies: [], requestsPerMinute: 0 }
+  const api = await openApi(world.daemon, { door, maxStreams: 10, queueSize: 1_000 })
+  server.on('request', api.answer)
+  t.after(async () => {
+    connections.destroy()
+    server.closeAllConnections()
+    server.close()
+    await api[Symbol.asyncDispose]()
+    await world.daemon.webhooks.close()
+  })
+  const connections = new Agent({ keepAlive: true, maxSockets: 20 })
+  const post: WebhookWorld['post'] = (name, { headers, raw }) =>
+    callApi(`http://${host}`, undefined, {
+      method: 'POST',
+      path: `//webhook/${name}`,
+      headers,
+      raw,
+      agent: connections,
+    })
+  return {
+    ...{ world, project, post },
+    github: async (event, payload, how) => post('github', await signedByGitHub(event, payload, how)),
+    async worked() {
+      while ((await world.store.webhooks.count()) > 0) await soon()
+      return (await world.store.webhooks.list({ limit: 1_000 })).reverse()
+    },
+  }
+}
