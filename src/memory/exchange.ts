@@ -33,13 +33,22 @@ export interface ImportedRecords extends WriteResult {
  * Stores exported lines. Those that this memory sealed come back as they were. All others are text from outside, whatever they say of
  * themselves: their authority is `external`, and what would decide something is refused. What was forgotten stays forgotten.
  */
-export function importLines(memory: MemoryBroker, lines: Iterable<string>): ImportedRecords {
+export async function importLines(
+  memory: MemoryBroker,
+  lines: AsyncIterable<string> | Iterable<string>,
+): Promise<ImportedRecords> {
   const key = sealKey(memory.folder)
-  const records: MemoryRecord[] = []
-  const refused: ImportedRecords['refused'] = []
-  let lowered = 0
+  const result: ImportedRecords = { stored: [], known: [], refused: [], lowered: 0 }
+  let records: MemoryRecord[] = []
   let number = 0
-  for (const line of lines) {
+  const store = () => {
+    const { stored, known, refused } = memory.write(records)
+    for (const id of stored) result.stored.push(id)
+    for (const id of known) result.known.push(id)
+    result.refused.push(...refused)
+    records = []
+  }
+  for await (const line of lines) {
     number += 1
     if (line.trim() === '') continue
     const value = parseJson(line)
@@ -48,20 +57,24 @@ export function importLines(memory: MemoryBroker, lines: Iterable<string>): Impo
     if ('newer' in read)
       throw new AppError('memory_newer', { file: `line ${number}`, found: read.newer, known: MEMORY_SCHEMA })
     if ('problem' in read) {
-      refused.push({ id: `line ${number}`, problem: read.problem })
+      result.refused.push({ id: `line ${number}`, problem: read.problem })
       continue
     }
     const isSealed = isObject(value) && hasSeal(key, text, value['seal'])
     if (!isSealed && !FOREIGN_KINDS.includes(read.record.kind)) {
-      refused.push({ id: read.record.id, problem: `a ${read.record.kind} that this memory did not write` })
+      result.refused.push({ id: read.record.id, problem: `a ${read.record.kind} that this memory did not write` })
       continue
     }
-    if (!isSealed) lowered += 1
+    if (!isSealed) result.lowered += 1
     records.push(isSealed ? read.record : makeForeign(read.record, memory))
+    if (records.length >= BATCH) store()
   }
-  const result = memory.write(records)
-  return { ...result, refused: [...refused, ...result.refused], lowered }
+  store()
+  return result
 }
+
+/** However long a file is, so many records are in memory at once. */
+const BATCH = 2_000
 
 /**
  * What another memory wrote gets an id of its own: with an id that ours is going to give, the line would keep our record out. One that is stored or was forgotten

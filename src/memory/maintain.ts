@@ -109,6 +109,8 @@ function expireSegment(
   const newest = file.row<{ at: number | null }>('select max(updated_at) as at from items')?.at ?? now
   const before = Math.min(now, newest + PLAUSIBLE_MS) - retentionDays * DAY_MS
   const isExpired = (line: string) => {
+    // Most lines are young, and this tells so in a fraction of the time.
+    if (Number(/^\{"id":"[\w-]+","time":(\d+)/.exec(line)?.[1]) >= before) return false
     const read = line === '' ? undefined : readLine(line, upgrades)
     return read !== undefined && 'record' in read && expires(read.record) && read.record.time < before
   }

@@ -53,6 +53,15 @@ test('a reader sees its own project, session and kind of agent, and what is shar
   assert.equal(seen(PERSON).length, 9)
 })
 
+test('what a reader may not see takes no place of what it may, however much there is of it', t => {
+  using memory = new MemoryBroker(tempDir(t))
+  const others = Array.from({ length: 260 }, (_, at) => fact(`rule ${at}`, { of: 'git-b', time: 5_000 + at }))
+  memory.write([fact('the one rule of this project among many words of no use'), ...others])
+  memory.catchUp()
+  for (const query of [{ limit: 5 }, { limit: 5, text: 'rule' }])
+    assert.equal(memory.find({ reader: agentReader({ now: 9_000 }), ...query }).length, 1, JSON.stringify(query))
+})
+
 test('nobody writes with more authority than he has, nor what decides for a person; secrets and what is too long do not get in', t => {
   const folder = tempDir(t)
   using memory = new MemoryBroker(folder)

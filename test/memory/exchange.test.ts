@@ -11,7 +11,7 @@ import { folderOfHooks, noteFolder, postRecords } from '../../src/memory/outbox.
 import { tempDir } from '../support/world.ts'
 import { fact, PERSON } from './records.ts'
 
-test('what was exported comes back as it was; what somebody changed or wrote elsewhere is only a text from outside', t => {
+test('what was exported comes back as it was; what somebody changed or wrote elsewhere is only a text from outside', async t => {
   const folder = tempDir(t)
   using memory = new MemoryBroker(folder)
   const rule = newRecord({
@@ -22,28 +22,28 @@ test('what was exported comes back as it was; what somebody changed or wrote els
   const lines = [...exportLines(memory)]
   rmSync(join(folder, 'log'), { recursive: true })
   using again = new MemoryBroker(folder)
-  assert.equal(importLines(again, lines).stored.length, 2)
+  assert.equal((await importLines(again, lines)).stored.length, 2)
   assert.deepEqual([...exportLines(again)], lines)
 
   const changed = lines.map(line => line.replace('m-', 'm-changed-').replace('npm test', 'rm -rf'))
   using other = new MemoryBroker(tempDir(t))
-  const { stored, lowered, refused } = importLines(other, [...changed, 'nonsense', ''])
+  const { stored, lowered, refused } = await importLines(other, [...changed, 'nonsense', ''])
   assert.deepEqual([stored.length, lowered], [1, 1])
   assert.match(refused[0]?.problem ?? '', /procedure that this memory did not write/)
   assert.equal(other.record(stored[0] ?? '', PERSON)?.authority, 'external')
   const newer = JSON.stringify({ ...fact('x'), schema_version: 2 })
-  assert.throws(() => importLines(other, [newer]), { code: 'memory_newer' })
+  await assert.rejects(importLines(other, [newer]), { code: 'memory_newer' })
 })
 
-test('a line from elsewhere never has the id of a record that this memory is going to write, and what was forgotten stays so', t => {
+test('a line from elsewhere never has the id of a record that this memory is going to write, and what was forgotten stays so', async t => {
   using memory = new MemoryBroker(tempDir(t))
   const [ours, gone] = [fact('what pcc learns'), fact('what was forgotten')]
   memory.write([gone])
   forget(memory, [gone.id])
   const lines = [ours, gone].map(({ id }) => JSON.stringify(fact('forged', { id })))
-  const { stored, known } = importLines(memory, lines)
+  const { stored, known } = await importLines(memory, lines)
   assert.deepEqual([stored.length, known], [1, [gone.id]])
-  assert.deepEqual(importLines(memory, lines).stored, [], 'the same file again brings nothing')
+  assert.deepEqual((await importLines(memory, lines)).stored, [], 'the same file again brings nothing')
   assert.deepEqual(memory.write([ours]).stored, [ours.id])
 })
 

@@ -66,6 +66,15 @@ test('a clock that is years ahead removes nothing', t => {
   assert.equal(memory.find({ reader: PERSON }).length, 1)
 })
 
+test('a round that a wrong clock has put into the future does not keep the next one waiting', t => {
+  using memory = new MemoryBroker(tempDir(t))
+  const isWritten = () => Number(memory.inspect(({ file }) => file.readMeta('maintained_at')))
+  maintain(memory, { now: NOW + 500 * DAY_MS, retentionDays: 30, withinMs: 10_000 })
+  assert.equal(isWritten(), NOW + 500 * DAY_MS)
+  maintain(memory, { now: NOW, retentionDays: 30, withinMs: 10_000 })
+  assert.equal(isWritten(), NOW)
+})
+
 test('upkeep goes on where it was, one process at a time, and items grow cold', t => {
   using memory = new MemoryBroker(tempDir(t))
   memory.write(

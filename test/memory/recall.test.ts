@@ -100,6 +100,23 @@ test('no recall is larger than 1,200 tokens or eleven items, whatever was found'
   )
 })
 
+test('of each class and each scope only so many are shown, however short they are', () => {
+  const names =
+    'apple bread cloud dwarf eagle flame grape house island jungle knife lemon mango night ocean piano'.split(' ')
+  const short = (fields: Partial<MemoryItem>) => names.map(name => item({ text: `cart ${name} ${name}s`, ...fields }))
+  const shown = (fields: Partial<MemoryItem>) =>
+    recall(found(...short(fields)), [], { ...context, text: 'cart' }).length
+  assert.deepEqual(
+    ITEM_KINDS.map(kind => shown({ kind, type: kind === 'fact' ? 'convention' : 'command', alpha: 3 })),
+    [3, 3, 3, 2],
+  )
+  const mixed = ITEM_KINDS.flatMap(kind => short({ kind, scope: 'global', alpha: 3 })).map((each, n) => ({
+    ...each,
+    text: `cart ${names[n % 16]} ${n}x`,
+  }))
+  assert.equal(recall(found(...mixed), [], { ...context, text: 'cart' }).length, 3, 'of what is for all projects')
+})
+
 test('many long items of every class share 1,200 tokens', () => {
   const words =
     'apple bread cloud dwarf eagle flame grape house island jungle knife lemon mango night ocean piano'.split(' ')

@@ -201,10 +201,10 @@ export function addMemoryCommand(program: Command): void {
       const context = await commandContext(command)
       refuseInSession(context.env, 'memory import …')
       const { importLines } = await import('../../../memory/exchange.ts')
-      const input = createReadStream(resolve(file))
-      const lines = await Array.fromAsync(createInterface({ input })).catch(error => refuseFile(error, 'memory import'))
       using broker = openMemory(context.paths)
-      const { stored, known, refused, lowered } = importLines(broker, lines)
+      const lines = createInterface({ input: createReadStream(resolve(file)) })
+      const read = await importLines(broker, lines).catch(error => refuseFile(error, 'memory import'))
+      const { stored, known, refused, lowered } = read
       if (context.json) return print(context, { stored: stored.length, known: known.length, lowered, refused })
       context.out(`Stored: ${counted(stored.length, 'record')}; ${known.length} were known or forgotten before.`)
       if (lowered > 0) context.out(`${lowered} of them count as text from outside: this memory did not write them.`)
@@ -347,6 +347,7 @@ function print({ out }: CommandContext, value: unknown): void {
 }
 
 function refuseFile(error: unknown, command: string): never {
+  if (error instanceof AppError) throw error
   throw new AppError('usage', { problem: `The file cannot be used (${neutral(messageOf(error))})`, command }, error)
 }
 
