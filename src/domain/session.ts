@@ -294,6 +294,8 @@ export interface Driver {
   conversationState?(vendorId: string, of: { cwd: string; env: Record<string, string> }): Promise<ConversationState>
   open(options: OpenSession): Promise<Session>
   warm(options: OpenSession): Promise<void>
+  /** Begins a fresh conversation in the process that is kept under this marker: a session will be opened with it in a moment. */
+  clearAhead?(options: Pick<OpenSession, 'marker'>): void
   /** Ends the warm process for these options, if there is one, because it is no longer needed. */
   cool(options: OpenSession): Promise<void>
   /** Ends warm processes. Open sessions must be closed by their openers. */

@@ -20,14 +20,41 @@ const CLEAR_MS = 10_000
  * introduces itself with a new id, without a call of the model. What it does not undo is checked here: processes of the task, its files in
  * the sandbox, and settings that a new process would read anew.
  */
-export async function clearConversation(process: ClaudeProcess, open: OpenSession): Promise<string | undefined> {
+export async function clearConversation(
+  process: ClaudeProcess,
+  open: OpenSession,
+  ahead?: ClearedAhead,
+): Promise<string | undefined> {
   try {
+    const doubt = await ahead?.why
+    const isCleared = ahead !== undefined && performance.now() - ahead.begunAt < FRESH_MS
     return (
-      whyUnfit(process, open) ?? (await clear(process)) ?? (await adapt(process, open)) ?? process.agent.beginTask()
+      doubt ??
+      whyUnfit(process, open) ??
+      (isCleared ? undefined : await clear(process)) ??
+      (await adapt(process, open)) ??
+      process.agent.beginTask()
     )
   } catch (error) {
     return messageOf(error)
   }
+}
+
+/** A conversation that is cleared before its session takes it. */
+export interface ClearedAhead {
+  begunAt: number
+  /** Why the process must not be used. */
+  why: Promise<string | undefined>
+}
+
+/** A session that comes later than this had to wait: instructions may have changed, so the conversation is cleared once more. */
+const FRESH_MS = 2_000
+
+/** Begins to clear the conversation, for a session that is about to be started. */
+export function clearAhead(process: ClaudeProcess): ClearedAhead {
+  const { agent } = process
+  const why = agent.alive && agent.alone ? clear(process).catch(messageOf) : Promise.resolve(LEFT_RUNNING)
+  return { begunAt: performance.now(), why }
 }
 
 function whyUnfit({ agent, use }: ClaudeProcess, open: OpenSession): string | undefined {

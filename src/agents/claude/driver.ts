@@ -61,6 +61,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
     },
     // A deferred call is offered as soon as there is a process, and nobody would be there to answer it.
     warm: async open => (answersParked(open) ? undefined : pool.add(open, () => prepare(open))),
+    clearAhead: ({ marker }) => kept.clearAhead(marker),
     async cool(open) {
       await Promise.all([pool.remove(open), kept.remove(open.marker)])
     },

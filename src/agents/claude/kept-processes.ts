@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { RUN_VARIABLES } from '../../domain/run.ts'
 import type { OpenSession } from '../../domain/session.ts'
-import { clearConversation } from './clear-conversation.ts'
+import { type ClearedAhead, clearAhead, clearConversation } from './clear-conversation.ts'
 import type { ClaudeProcess } from './session.ts'
 
 interface Waiting {
@@ -9,11 +9,13 @@ interface Waiting {
   /** The options of the session that it served last. */
   open: OpenSession
   timer: NodeJS.Timeout
+  ahead?: ClearedAhead
 }
 
 /**
  * Processes whose session is over and which wait for the next one, each under its marker: a session that is opened with this marker takes
- * it. Its conversation is cleared then and not before, so that it reads the project's instructions at the same moment as a fresh process.
+ * it. Its conversation is cleared then, or when that session is about to be started and its folder is as it will find it, so that it reads the
+ * project's instructions at the same moment as a fresh process.
  */
 export class KeptProcesses {
   readonly #waiting = new Map<string, Waiting>()
@@ -35,13 +37,19 @@ export class KeptProcesses {
     if (this.#closed) void this.remove(marker)
   }
 
+  /** Begins to clear the conversation of the process with this marker: its next session will be opened in a moment. */
+  clearAhead(marker: string | undefined): void {
+    const waiting = this.#waiting.get(marker ?? '')
+    if (waiting) waiting.ahead ??= clearAhead(waiting.process)
+  }
+
   /** The process with the marker of this session, with a fresh conversation. One that does not fit, or is in doubt, is ended. */
   async take(open: OpenSession): Promise<ClaudeProcess | undefined> {
     const waiting = this.#takeOut(open.marker)
     await this.#ending.get(open.marker ?? '')
     if (!waiting) return undefined
     const { process } = waiting
-    const why = whyUnlike(waiting.open, open) ?? (await clearConversation(process, open))
+    const why = whyUnlike(waiting.open, open) ?? (await clearConversation(process, open, waiting.ahead))
     if (why === undefined) return process
     this.#log(`session ${open.id}: the process of the task before is not used again: ${why}`)
     await this.#end(process)

@@ -180,7 +180,7 @@ async function stopOpenAttempts(run: RunRow, settings: RunSettings, deps: RunMan
 }
 
 /** What a run needs of the processes that wait for a next task. */
-type WarmProcessesOfRun = Pick<WarmProcesses, 'has' | 'expect' | 'drop'>
+type WarmProcessesOfRun = Pick<WarmProcesses, 'has' | 'expect' | 'drop' | 'clearAhead'>
 
 export interface WarmNextDeps {
   store: Store

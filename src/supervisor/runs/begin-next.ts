@@ -11,6 +11,7 @@ import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { type BoundTask, nameFromTask } from '../session/start-session.ts'
+import type { WarmProcesses } from '../session/warm-processes.ts'
 import type { WorktreeProvider } from '../session/worktree-provider.ts'
 import { chooseTask, type PredictOverlap } from './choose-task.ts'
 import { chooseModel, type ModelNames } from './models.ts'
@@ -23,6 +24,7 @@ export interface BeginDeps extends ClaimDeps {
   /** Begins to collect the first prompt for a task, which takes a while, and returns what completes it once the worktree is made. */
   beginBrief(task: Task, run: RunRow): CompleteBrief
   worktrees: WorktreeProvider
+  warmth: Pick<WarmProcesses, 'clearAhead'>
   heldBack: HeldBackTasks
   /** Whether tasks will change the same files, by what they say. */
   predictOverlap?: PredictOverlap | undefined
@@ -81,6 +83,8 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
   const made = await makeWorktree(task, run, deps)
   if ('heldBack' in made) return made
   const worktree = 'why' in made ? undefined : made
+  // The files are those that the agent will find; the rest of what it needs is collected meanwhile.
+  if (agent === undefined) deps.warmth.clearAhead(run.id, worktree?.directory ?? run.project)
   const request = requestFor(run, task, {
     prompt: await completeBrief({ attempts: ofTask, place: worktree }),
     model: chosen.model,

@@ -133,6 +133,12 @@ export class WarmProcesses {
     }
   }
 
+  /** The run's next session is about to be started in this folder, which is ready for it: a process that is kept there forgets the last one. */
+  clearAhead(run: string, folder: string): void {
+    for (const [, process] of this.#keptOf(run))
+      if (process.folder === folder) process.driver.clearAhead?.(process.open)
+  }
+
   /** The marker for the row of the run's next session, which will work in this folder. */
   markerFor(run: string, folder: string): string | undefined {
     const [kept] = this.#keptOf(run).filter(([, process]) => process.folder === folder)

@@ -78,7 +78,7 @@ async function reuseWorld(t: TestContext) {
     const bodies = requests.map(({ body, model }) => ({ ...body, model }))
     return { session, asks, events, bodies, told: JSON.stringify(bodies), pid: session.pid, vendorId: session.vendorId }
   }
-  return { lines, project, env, open }
+  return { lines, project, env, open, driver }
 }
 
 /** Leaves the process to the next task, or closes the session where that is refused. */
@@ -89,7 +89,7 @@ async function release(session: Session): Promise<string | undefined> {
 }
 
 test('nothing of a task reaches the next one in the same process, and the model is told what a fresh process tells it', async t => {
-  const { open, project, env, lines } = await reuseWorld(t)
+  const { open, project, env, lines, driver } = await reuseWorld(t)
   const marker = secretId(12)
   const planted = await open('plant', marker)
   assert.equal(await release(planted.session), undefined, lines.join('\n'))
@@ -100,17 +100,26 @@ test('nothing of a task reaches the next one in the same process, and the model 
   const looked = await open('look', marker, next)
   assert.equal(looked.pid, planted.pid, lines.join('\n'))
   assert.notEqual(looked.vendorId, planted.vendorId)
-  await looked.session[Symbol.asyncDispose]()
+  assert.equal(await release(looked.session), undefined, lines.join('\n'))
   assert.equal(/left-(?!file|function)\w+/.exec(looked.told)?.[0], undefined)
   assert.ok(looked.told.includes('new-rules') && !looked.told.includes('old-rules'))
   const said = outputsOf(looked.events)
   assert.match(said[0] ?? '', new RegExp(`^\\[\\] \\[${project}\\] \\[2\\] \\[0022\\]$`, 'm'))
   assert.deepEqual([planted.asks.done.length, looked.asks.done], [1, [['log', { text: 'seen' }]]])
+  // The same once more, with a conversation that is cleared while the next session is prepared.
+  writeFileSync(join(project, 'unseen.txt'), 'left-file\n')
+  driver.clearAhead?.({ marker })
+  const again = await open('look', marker, next)
+  assert.equal(again.pid, planted.pid, lines.join('\n'))
+  assert.ok(new Set([planted.vendorId, looked.vendorId, again.vendorId]).size === 3)
+  await again.session[Symbol.asyncDispose]()
   writeFileSync(join(project, 'unseen.txt'), 'left-file\n')
   const fresh = await open('look', secretId(12), next)
   assert.notEqual(fresh.pid, planted.pid)
   assert.deepEqual(outputsOf(fresh.events), said)
+  assert.deepEqual(outputsOf(again.events), said)
   assert.deepEqual(comparable(looked.bodies), comparable(fresh.bodies))
+  assert.deepEqual(comparable(again.bodies), comparable(fresh.bodies))
   assert.deepEqual(
     looked.events.map(({ kind }) => kind),
     fresh.events.map(({ kind }) => kind),
@@ -125,10 +134,11 @@ test('nothing of a task reaches the next one in the same process, and the model 
 })
 
 test('a process that its task may have changed for good is ended, and the next task gets a fresh one', async t => {
-  const { open, lines } = await reuseWorld(t)
+  const { open, lines, driver } = await reuseWorld(t)
   const marker = secretId(12)
   const left = await open('leave', marker)
   assert.equal(await left.session.release?.(), undefined)
+  driver.clearAhead?.({ marker })
   const next = await open('leave a process', marker)
   assert.notEqual(next.pid, left.pid)
   const why = "the task before has left CLAUDE.md in the agent's own folder"
