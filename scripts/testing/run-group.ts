@@ -14,6 +14,8 @@ import type { Verdict } from './verdict-reporter.ts'
 const REPORTER = fileURLToPath(new URL('verdict-reporter.ts', import.meta.url))
 /** Starts git from a small process, as the daemon does. */
 const FORKS = new URL('forks.ts', import.meta.url).href
+/** Keeps node:test from following every promise. */
+const PROMISES = new URL('follow-promises.ts', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url))
 /** The compile cache of bin/pcc.js, so that tests, commands and daemons share it. */
 const COMPILED = join(tmpdir(), 'node-compile-cache')
@@ -45,6 +47,7 @@ export async function runGroup(group: TestGroup, flags: string[], signal: AbortS
   const started = performance.now()
   const own = [
     `--import=${FORKS}`,
+    `--import=${PROMISES}`,
     '--test-timeout=300000',
     `--test-reporter=${REPORTER}`,
     `--test-reporter-destination=${report}`,

@@ -60,8 +60,15 @@ test('a call that waits is drawn as a permission, listed with its number, and a 
   assert.equal((await pcc.run(['pending'])).stdout, 'Nothing waits for you.\n')
 })
 
-test('a no by number reaches the model with its reason', async t => {
+test('another login cannot answer: the decision stays open and says which shell can; a no by number reaches the model with its reason', async t => {
   const { pcc, project } = await parked(t, 'make the file')
+  const stranger = { env: { ANTHROPIC_API_KEY: 'sk-ant-another' } }
+  const { code, stderr } = await pcc.run(['respond', '1', '--approve'], stranger)
+  assert.equal(code, 2)
+  assert.match(stderr, /started with another login/)
+  const view = JSON.parse((await pcc.run(['status', 'night', '--json'])).stdout) as SessionView
+  assert.deepEqual([view.status, view.asks[0]?.number], ['waiting_input', 1])
+
   const { stdout } = await pcc.run(['respond', '1', '--deny', '--reason', 'write it with the Write tool'])
   assert.match(stdout, /^Denied: decision 1 .*\n {2}tee made\nThe session goes on; /)
   const events = eventsIn((await pcc.run(['attach', 'night', '--json'])).stdout)
@@ -106,16 +113,6 @@ test('a call that waits is answered by key in attach, and its decision is settle
   assert.equal(await terminal.exit, 0)
   assert.ok(existsSync(join(project, 'made')))
   assert.match((await pcc.run(['respond', '1', '--deny'])).stderr, /Decision 1 was approved by human on /)
-})
-
-test('another login cannot answer: the decision stays open and says which shell can', async t => {
-  const { pcc } = await parked(t, 'make the file')
-  const stranger = { env: { ANTHROPIC_API_KEY: 'sk-ant-another' } }
-  const { code, stderr } = await pcc.run(['respond', '1', '--approve'], stranger)
-  assert.equal(code, 2)
-  assert.match(stderr, /started with another login/)
-  const view = JSON.parse((await pcc.run(['status', 'night', '--json'])).stdout) as SessionView
-  assert.deepEqual([view.status, view.asks[0]?.number], ['waiting_input', 1])
 })
 
 function eventsIn(lines: string): StoredEvent[] {

@@ -76,71 +76,85 @@ test('without a terminal a session runs to its end: writes are allowed, a danger
   assert.match((await pcc.run(['agents', 'sessions'])).stdout, new RegExp(`^${vendor_id} `))
 })
 
-test('--quiet prints how it ended and what stands in the way, and nothing of the way there', async t => {
+test('sessions that a script starts', async t => {
   const { pcc, project } = await agentWorld(t, SCENARIO)
-  const done = await pcc.run(['start', project, '--task', 'write a note', '--quiet'])
-  assert.equal(done.code, 0, done.stderr)
-  assert.match(done.stdout, /^\[\d\d:\d\d:\d\d\] Session completed\.\n$/)
-  const parked = await pcc.run(['--quiet', 'start', project, '--task', 'ask me'])
-  assert.equal(parked.code, 3, parked.stderr)
-  assert.match(
-    parked.stdout,
-    /^\[.*\] ⚠️ {2}QUESTION from Claude:\n(.|\n)*\] Session waits for an answer\.\nGo on with: pcc attach s-\w+\n$/,
-  )
-  assert.doesNotMatch(parked.stdout, /Summary|╭|Starting/)
-})
 
-test('--json streams every event as a line, and a question that nobody can answer parks the session with exit code 3', async t => {
-  const { pcc, project } = await agentWorld(t, SCENARIO)
-  const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'ask me', '--json'])
-  assert.equal(code, 3, stderr)
-  const events = stdout
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line) as StoredEvent)
-  const kinds = events.map(({ kind }) => kind)
-  assert.equal(kinds[0], 'session.created')
-  assert.ok(kinds.includes('question.parked'))
-  assert.equal(kinds.at(-1), 'session.ended')
-  assert.equal(stderr, '')
-})
-
-test('a detached session is listed, shown, logged and stopped', async t => {
-  const { pcc, project } = await agentWorld(t, `defaults: { latency: 400 }\n${SCENARIO}`)
-  const started = await pcc.run(['start', project, '--task', 'work for long', '--detach', '--session-name', 'long'])
-  assert.equal(started.code, 0, started.stderr)
-  const [, id = ''] = /^Session started: (s-\w+) \(long\)\nAttach with: pcc attach \1\n$/.exec(started.stdout) ?? []
-  assert.ok(id, started.stdout)
-  const follower = pcc.spawn(['logs', 'long', '-f'])
-  let followed = ''
-  await new Promise<void>(resolve => {
-    follower.stdout?.on('data', chunk => {
-      followed += chunk
-      if (followed.includes('Read → README.md ✓')) resolve()
-    })
+  await t.test('--quiet prints how it ended and what stands in the way, and nothing of the way there', async () => {
+    const done = await pcc.run(['start', project, '--task', 'write a note', '--quiet'])
+    assert.equal(done.code, 0, done.stderr)
+    assert.match(done.stdout, /^\[\d\d:\d\d:\d\d\] Session completed\.\n$/)
+    const parked = await pcc.run(['--quiet', 'start', project, '--task', 'ask me'])
+    assert.equal(parked.code, 3, parked.stderr)
+    assert.match(
+      parked.stdout,
+      /^\[.*\] ⚠️ {2}QUESTION from Claude:\n(.|\n)*\] Session waits for an answer\.\nGo on with: pcc attach s-\w+\n$/,
+    )
+    assert.doesNotMatch(parked.stdout, /Summary|╭|Starting/)
   })
-  assert.match((await pcc.run(['list', '--status', 'running'])).stdout, new RegExp(`${id} {2}long +\\S+ +● Running`))
-  assert.match((await pcc.run(['status', id.slice(2, 6)])).stdout, /Status: +● Running/)
-  const stopped = await pcc.run(['stop', 'long'])
-  assert.equal(stopped.code, 0, stopped.stderr)
-  assert.match(stopped.stdout, new RegExp(`^Session stopped: ${id} \\(long\\)\nGo on with: pcc resume ${id}\n$`))
-  const attached = await pcc.run(['attach', 'long'])
-  assert.equal(attached.code, 130)
-  assert.match(attached.stdout, /Status: +○ Stopped/)
-  assert.equal(
-    (JSON.parse((await pcc.run(['list', '--json'])).stdout) as { sessions: SessionView[] }).sessions[0]?.status,
-    'stopped',
+
+  await t.test(
+    '--json streams every event as a line, and a question that nobody can answer parks the session with exit code 3',
+    async () => {
+      const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'ask me', '--json'])
+      assert.equal(code, 3, stderr)
+      const events = stdout
+        .trimEnd()
+        .split('\n')
+        .map(line => JSON.parse(line) as StoredEvent)
+      const kinds = events.map(({ kind }) => kind)
+      assert.equal(kinds[0], 'session.created')
+      assert.ok(kinds.includes('question.parked'))
+      assert.equal(kinds.at(-1), 'session.ended')
+      assert.equal(stderr, '')
+    },
   )
+
+  await t.test('an agent that cannot be started is named before, and is one clear error', async () => {
+    await pcc.run(['config', 'set', 'agents.path', '/nowhere/claude'])
+    const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'write a note'])
+    assert.equal(code, 2, stdout + stderr)
+    assert.match(stderr, /^error: .*agents\.path .*\/nowhere\/claude/m)
+  })
 })
 
-test('a session that must wait for a place says so when it is started and in the list', async t => {
+test('sessions that last', async t => {
   const { pcc, project } = await agentWorld(t, `defaults: { latency: 400 }\n${SCENARIO}`)
-  await pcc.run(['config', 'set', 'sessions.max_concurrent', '1'])
-  const start = (name: string) =>
-    pcc.run(['start', project, '--task', 'work for long', '--detach', '--session-name', name])
-  assert.match((await start('first')).stdout, /^Session started: /)
-  assert.match((await start('second')).stdout, /^Session queued, it waits for a free slot: s-\w+ \(second\)\n/)
-  assert.match((await pcc.run(['list'])).stdout, /second +\S+ +○ Queued (.|\n)* Waits for a free slot/)
+
+  await t.test('a detached session is listed, shown, logged and stopped', async () => {
+    const started = await pcc.run(['start', project, '--task', 'work for long', '--detach', '--session-name', 'long'])
+    assert.equal(started.code, 0, started.stderr)
+    const [, id = ''] = /^Session started: (s-\w+) \(long\)\nAttach with: pcc attach \1\n$/.exec(started.stdout) ?? []
+    assert.ok(id, started.stdout)
+    const follower = pcc.spawn(['logs', 'long', '-f'])
+    let followed = ''
+    await new Promise<void>(resolve => {
+      follower.stdout?.on('data', chunk => {
+        followed += chunk
+        if (followed.includes('Read → README.md ✓')) resolve()
+      })
+    })
+    assert.match((await pcc.run(['list', '--status', 'running'])).stdout, new RegExp(`${id} {2}long +\\S+ +● Running`))
+    assert.match((await pcc.run(['status', id.slice(2, 6)])).stdout, /Status: +● Running/)
+    const stopped = await pcc.run(['stop', 'long'])
+    assert.equal(stopped.code, 0, stopped.stderr)
+    assert.match(stopped.stdout, new RegExp(`^Session stopped: ${id} \\(long\\)\nGo on with: pcc resume ${id}\n$`))
+    const attached = await pcc.run(['attach', 'long'])
+    assert.equal(attached.code, 130)
+    assert.match(attached.stdout, /Status: +○ Stopped/)
+    assert.equal(
+      (JSON.parse((await pcc.run(['list', '--json'])).stdout) as { sessions: SessionView[] }).sessions[0]?.status,
+      'stopped',
+    )
+  })
+
+  await t.test('a session that must wait for a place says so when it is started and in the list', async () => {
+    await pcc.run(['config', 'set', 'sessions.max_concurrent', '1'])
+    const start = (name: string) =>
+      pcc.run(['start', project, '--task', 'work for long', '--detach', '--session-name', name])
+    assert.match((await start('first')).stdout, /^Session started: /)
+    assert.match((await start('second')).stdout, /^Session queued, it waits for a free slot: s-\w+ \(second\)\n/)
+    assert.match((await pcc.run(['list'])).stdout, /second +\S+ +○ Queued (.|\n)* Waits for a free slot/)
+  })
 })
 
 test('a cap on turns ends with exit code 4, a limit of the vendor too', async t => {
@@ -153,12 +167,4 @@ test('a cap on turns ends with exit code 4, a limit of the vendor too', async t 
   assert.match(limited.stdout, /⏳ Limit: /)
   assert.match(limited.stdout, /Status: +⏳ Limited\nDone: (.|\n)*\nGo on: +pcc resume s-/)
   assert.match((await pcc.run(['list'])).stdout, /⏳ Limited/)
-})
-
-test('an agent that cannot be started is named before, and is one clear error', async t => {
-  const { pcc, project } = await agentWorld(t, SCENARIO)
-  await pcc.run(['config', 'set', 'agents.path', '/nowhere/claude'])
-  const { code, stdout, stderr } = await pcc.run(['start', project, '--task', 'write a note'])
-  assert.equal(code, 2, stdout + stderr)
-  assert.match(stderr, /^error: .*agents\.path .*\/nowhere\/claude/m)
 })
