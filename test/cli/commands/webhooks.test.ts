@@ -45,7 +45,12 @@ test('webhooks are shown with what is wrong, messages with what became of them, 
   assert.match((await pcc.run(['webhooks', 'list'])).stdout, /No message has come/)
   const payload = githubPayload('issues', 'labeled')
   const { headers, raw } = await signedByGitHub('issues', payload)
-  await callApi(address, undefined, { method: 'POST', path: '//webhook/github', headers, raw })
+  const { pid } = JSON.parse((await pcc.run(['daemon', 'status', '--json'])).stdout) as { pid: number }
+  const { status: answer } = await callApi(address, undefined, {
+    ...{ method: 'POST', path: '//webhook/github', headers, raw },
+  })
+  process.kill(pid, 'SIGKILL')
+  assert.equal(answer, 202, 'it is stored, so the next daemon has it')
   const shown = await pcc.run(['webhooks', 'show', '1'])
   assert.match(shown.stdout, /^Message 1 of github: issues \([\w-]+\)\n/)
   assert.match((await pcc.run(['webhooks', 'list', '--source', 'github', '--limit', '5'])).stdout, /issues/)
