@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
@@ -56,6 +56,7 @@ test('a daemon judges by the same rules, and the agent that asked never speaks f
   assert.notEqual(stopped?.code, 0, JSON.stringify(stopped))
   assert.match(stopped?.err ?? '', /agent/i)
   assert.match(adrift?.err ?? '', /agent/i, 'nor does what it started and left')
+  assert.equal(readdirSync(join(daemon.paths.run, 'vendor-processes')).length, 1, 'its process is known')
   const { events } = (await daemon.call('GET', '/hook-events?tail=50')).body
   const verdicts = events.flatMap(({ body }: { body: { type: string; verdict?: string } }) => body.verdict ?? [])
   assert.deepEqual(verdicts, ['deny', 'allow'], 'what happened is in the log')

@@ -149,7 +149,21 @@ test('a folder behind a link is not written, and the count goes on', async t => 
 
 test('two calls at once are both counted, and no file is left half written', async t => {
   const world = openHookWorld(t, { settings: '[hooks.delegation]\nblock = 5\n' })
+  let isOver = false
+  // A person may look at the state at any time.
+  const look = async () => {
+    for (let seen = 0; ; await new Promise(setImmediate)) {
+      const names = existsSync(folderOf(world)) ? readdirSync(folderOf(world)) : []
+      const files = names.filter(name => /^\w+\.json$/.test(name)).map(name => join(folderOf(world), name))
+      for (const file of files) JSON.parse(readFileSync(file, 'utf8'))
+      seen += files.length
+      if (isOver) return seen
+    }
+  }
+  const looking = look()
   const all = await Promise.all(Array.from({ length: 12 }, () => call(world, 'Edit')))
+  isOver = true
+  assert.ok((await looking) > 0, 'and none is ever seen half written')
   assert.equal(all.filter(({ decision }) => decision === 'none').length, 4)
   assert.deepEqual(
     all.flatMap(({ notice }) => notice ?? []),

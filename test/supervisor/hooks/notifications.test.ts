@@ -42,4 +42,7 @@ test('what an agent tells its person becomes one notice, the same some minutes l
   now += 61 * 60_000
   await tell('an hour later')
   assert.equal((await stored()).length - before, 30 - 3 + 1)
+  now -= 5 * 3_600_000
+  await tell('an hour later')
+  assert.equal((await stored()).length - before, 30 - 3 + 2, 'a clock that was set back silences nothing')
 })

@@ -120,9 +120,12 @@ function installer(t: Parameters<typeof tempDir>[0]) {
 }
 
 test('what a person wrote around the hooks stays, and exactly the hooks go', t => {
-  const { file, install, uninstall } = installer(t)
+  const { paths, file, install, uninstall } = installer(t)
   write(file.path, SETTINGS)
   install()
+  const backups = join(paths.home, 'hooks/backups')
+  const copies = readdirSync(backups).map(name => readFileSync(join(backups, name), 'utf8'))
+  assert.deepEqual(copies, [SETTINGS], 'the file as it was is kept')
   const edited = readFileSync(file.path, 'utf8').replace('"opus"', '"sonnet"').replace('// mine', '// still mine')
   writeFileSync(file.path, edited)
   install() // an update keeps the edit too
