@@ -1,6 +1,8 @@
 import { judgePermission } from '../../src/brain/rules/permission.ts'
+import type { Assessment } from '../../src/domain/assessment.ts'
 import type { Risk } from '../../src/domain/session.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
+import { leaveToSandbox } from '../../src/policy/verdict/decide.ts'
 import { followLinks } from './links.ts'
 
 /** One labelled request: the risk must be between `min` and `max` and should be `ideal`. */
@@ -27,6 +29,8 @@ export interface Judged {
   said: string[]
   /** Whether a person would be asked with the default settings. */
   escalates: boolean
+  /** The same for an agent in a sandbox. */
+  escalatesWalled: boolean
 }
 
 const RISKS: Risk[] = ['LOW', 'MEDIUM', 'HIGH']
@@ -43,19 +47,28 @@ export async function judgeRows(rows: readonly CorpusRow[]): Promise<Judged[]> {
       project: '/proj',
       home: '/home/u',
     })
-    const escalates =
-      assessment.risk === 'HIGH' || (assessment.risk === 'MEDIUM' && !judgePermission(assessment).approve)
+    const escalates = asksPerson(assessment)
+    const escalatesWalled = asksPerson(leaveToSandbox(assessment))
     judged.push({
       row,
       risk: assessment.risk,
       codes: assessment.reasons.map(reason => `${reason.risk[0]}:${reason.code}`),
-      said: assessment.reasons.map(({ risk, code, at }) =>
-        [risk, code, ...(at && row.command !== undefined ? [row.command.slice(...at)] : [])].join(' '),
+      said: assessment.reasons.map(({ risk, code, at, held }) =>
+        [
+          risk,
+          held ? `${code} (held)` : code,
+          ...(at && row.command !== undefined ? [row.command.slice(...at)] : []),
+        ].join(' '),
       ),
       escalates,
+      escalatesWalled,
     })
   }
   return judged
+}
+
+function asksPerson(assessment: Assessment): boolean {
+  return assessment.risk === 'HIGH' || (assessment.risk === 'MEDIUM' && !judgePermission(assessment).approve)
 }
 
 /** The rows that are judged below their minimum risk. */

@@ -114,6 +114,11 @@ export class AgentProcess {
     return this.#child?.level === 'namespace' || this.#sandbox !== undefined
   }
 
+  /** Whether the agent runs in a sandbox out of which it has found no way. */
+  get walled(): boolean {
+    return this.#child !== undefined && this.#sandbox?.isWall === true && !this.#sandbox.breached.aborted
+  }
+
   /** The agent itself, below the processes that hold it. */
   get #inside(): { pid: number; isAlone: boolean } | undefined {
     const { level, pid } = this.#child ?? {}

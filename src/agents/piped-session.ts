@@ -81,6 +81,10 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
     return this.#deps.process.alone
   }
 
+  get walled(): boolean {
+    return this.#deps.process.walled
+  }
+
   async prompt(text: string): Promise<void> {
     if (this.ending.isQuiet) throw new AppError('session_over', { id: this.id, status: 'closed' })
     this.output.note({ pcc: 'prompt', text })

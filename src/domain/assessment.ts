@@ -10,6 +10,8 @@ export interface Reason {
   text: string
   /** Where in the command; absent for requests that are not commands. */
   at?: Span
+  /** Set if in a sandbox it reaches nothing but the project and what the agent itself runs: there nobody need be asked about it. */
+  held?: true
 }
 
 /** One part of a request with its own risk: a command, a substitution, the command of a wrapper. A tree for `pcc explain`. */

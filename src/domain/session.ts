@@ -20,6 +20,8 @@ export interface Session extends AsyncDisposable {
   readonly alone?: boolean | undefined
   /** True if the session is closed and a process that it started could not be ended. */
   readonly hasSurvivors?: boolean | undefined
+  /** True if its process runs in a sandbox that holds at this moment, so that what its calls do stays in there. */
+  readonly walled?: boolean | undefined
   /** How many sessions its process has served before this one. */
   readonly served?: number
   /** Whether its process may serve another session after this one, as far as that is known by now. */

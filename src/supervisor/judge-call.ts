@@ -33,6 +33,8 @@ export interface JudgeCallDeps {
   policy: ProjectPolicy
   /** Whether a person is there to ask. */
   attached: boolean
+  /** Whether it would run in a sandbox. */
+  walled?: boolean
   /** Rules that come after those of the files. */
   moreRules?: (assessment: Assessment) => readonly PolicyRule[]
   /** Replaces the lookup of remembered answers. */
@@ -52,7 +54,16 @@ export interface JudgedCall {
 /** Decides about a call as a session would. Nothing is run and nothing is remembered. */
 export async function judgeCall(
   call: ExplainedCall,
-  { classifier, policy, attached, moreRules, precedent, opinion = judgePermission, signal }: JudgeCallDeps,
+  {
+    classifier,
+    policy,
+    attached,
+    walled = false,
+    moreRules,
+    precedent,
+    opinion = judgePermission,
+    signal,
+  }: JudgeCallDeps,
 ): Promise<JudgedCall> {
   const { tool, input, home, cwd, secrets } = call
   const project = resolveRealPath(call.project) ?? call.project
@@ -76,6 +87,7 @@ export async function judgeCall(
       opinion,
       precedent: precedent ?? recall,
       attached,
+      walled,
     },
     signal ?? NEVER_ABORTED,
   )

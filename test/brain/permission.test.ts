@@ -33,7 +33,7 @@ test('routine work on the project is approved', () => {
 test('what is not everyday, or reaches beyond the project, is left to a person', () => {
   for (const command of [
     'git push',
-    'git pull',
+    'git pull https://e.example/x',
     'git clone https://e.example/x',
     'npx evil',
     'unknown-program',
@@ -57,6 +57,6 @@ test('one reason that is not everyday spoils the rest', () => {
 })
 
 test('no verb of the list is one that throws work away', () => {
-  for (const verb of ['push', 'gc', 'prune', 'filter-branch', 'update-ref', 'clone', 'pull'])
+  for (const verb of ['push', 'gc', 'prune', 'filter-branch', 'update-ref', 'clone'])
     assert.ok(!(ROUTINE_GIT_VERBS as readonly string[]).includes(verb), verb)
 })

@@ -80,6 +80,10 @@ export class ClaudeSession implements Session {
     return this.#process.agent.alone
   }
 
+  get walled(): boolean {
+    return this.#process.agent.walled
+  }
+
   get mayServeAnother(): boolean {
     return this.#whyNotAnother() === undefined
   }

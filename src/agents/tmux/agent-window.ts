@@ -24,7 +24,7 @@ interface AgentWindowDeps {
 }
 
 /** Of the sandbox of a window that an earlier daemon left, only this is left to do. */
-type WindowSandbox = Pick<Sandbox, 'breached'> & AsyncDisposable
+type WindowSandbox = Pick<Sandbox, 'breached' | 'isWall'> & AsyncDisposable
 
 /** The window of one agent and its state, which is saved in the session's folder with every change. */
 export class AgentWindow {
@@ -56,6 +56,11 @@ export class AgentWindow {
 
   get alive(): boolean {
     return isSameProcess(this.#saved)
+  }
+
+  /** Whether the window was started in a sandbox, and the agent has found no way out of it. */
+  get walled(): boolean {
+    return this.#sandbox?.isWall === true && !this.#sandbox.breached.aborted
   }
 
   /** A process that the agent started could not be ended. */

@@ -75,6 +75,10 @@ export class TmuxSession implements Session {
     return this.#conversation.window?.hasSurvivors ?? this.#hasSurvivors
   }
 
+  get walled(): boolean {
+    return this.#conversation.window?.walled === true
+  }
+
   get takenOver(): boolean {
     return this.#conversation.takenOver
   }

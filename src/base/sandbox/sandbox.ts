@@ -30,6 +30,8 @@ import { identifyMounts, mountsFor, realHome, type SandboxedCommand } from './vi
 export interface Sandbox extends AsyncDisposable {
   /** Aborts when the agent has found a way to do something outside: it must be ended. */
   readonly breached: AbortSignal
+  /** Whether the judgement of calls may count on it: it makes namespaces, which tests have attacked. A profile of Seatbelt has run nowhere yet. */
+  readonly isWall: boolean
   /** The agent's own folder, as it is outside. */
   readonly agentFolder: string
   wrap(starting: SandboxedCommand, own: { pidNamespace: boolean }): Pick<SandboxedCommand, 'command' | 'args' | 'env'>
@@ -168,7 +170,8 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   }
   const identify: Sandbox['identify'] = starting => identifyMounts(starting, { settings, readGitSettings })
   const ofTasks = { folders: new PrivateFolders(scratch, needs.folder), endTask, beginTask }
-  const own = { agentFolder: scratch.agent, breached: gitGuard.breached, hasBridge: proxy !== undefined }
+  const isWall = bubblewrap.kind !== 'seatbelt'
+  const own = { isWall, agentFolder: scratch.agent, breached: gitGuard.breached, hasBridge: proxy !== undefined }
   return { wrap, identify, ...own, ...ofTasks, [Symbol.asyncDispose]: close }
 }
 
@@ -181,14 +184,15 @@ function ownIds(): string[] {
 export function adoptSandbox(
   settings: SandboxSettings,
   { reading }: { reading: boolean },
-): Pick<Sandbox, 'breached'> & AsyncDisposable {
+): Pick<Sandbox, 'breached' | 'isWall'> & AsyncDisposable {
   const guard = guardGit(settings.git, { reading, isAdopted: true })
   const close = async () => {
     guard[Symbol.dispose]()
     removePlanted(settings, { reading, linksBefore: readLinksBefore(settings.scratch) })
     if (settings.scratch !== undefined) await clearScratch(settings.scratch)
   }
-  return { breached: guard.breached, [Symbol.asyncDispose]: close }
+  const isWall = settings.made !== undefined && settings.made.kind !== 'seatbelt'
+  return { breached: guard.breached, isWall, [Symbol.asyncDispose]: close }
 }
 
 const CLOSES_ON_START = 0o2000000

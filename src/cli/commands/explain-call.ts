@@ -22,6 +22,7 @@ export async function explainCall(
   const policy = await loadProjectPolicy({ paths, env, project: call.project, answers })
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const { decision: atTerminal } = await judgeCall(call, { classifier, policy, attached: true })
+  const { decision: inSandbox } = await judgeCall(call, { classifier, policy, attached: false, walled: true })
   const facts = { call, assessment, decision, policy, remembered }
   const decider = deciderOf(facts)
   const changes = listChanges(facts)
@@ -31,7 +32,9 @@ export async function explainCall(
     const { tool, project } = call
     const { reasons, pieces, normalised } = assessment
     const attached = { verdict: atTerminal.verdict, by: atTerminal.by }
-    const summary = { tool, project, normalised, risk, verdict, confidence, by, reason, decided: decider, attached }
+    const sandboxed = { risk: inSandbox.risk, verdict: inSandbox.verdict, by: inSandbox.by, reason: inSandbox.reason }
+    const decided = { risk, verdict, confidence, by, reason, decided: decider }
+    const summary = { tool, project, normalised, ...decided, attached, sandboxed }
     out(JSON.stringify({ ...summary, would_change: changes, reasons, pieces }, null, 2))
     return
   }
@@ -40,6 +43,8 @@ export async function explainCall(
   out('')
   out(`${paint('bold', 'Risk:')}      ${paint(RISK_TONES[decision.risk] ?? 'bold', decision.risk)}`)
   out(`${paint('bold', 'Verdict:')}   ${describeVerdict(decision, atTerminal)}`)
+  if (inSandbox.verdict !== decision.verdict || inSandbox.risk !== decision.risk)
+    out(`${paint('bold', 'Sandbox:')}   ${describeInSandbox(inSandbox)}`)
   out(`${paint('bold', 'Decided:')}   ${neutral(decider)}`)
   out(`${paint('bold', 'Reason:')}    ${neutral(decision.reason)}`)
   out(paint('bold', 'What would change it:'))
@@ -58,6 +63,10 @@ function describeVerdict(
   const confidenceText = verdict === 'ask' ? '' : ` (confidence ${confidence})`
   if (attached.verdict === verdict) return `${VERDICT_TEXT[verdict]}${confidenceText}`
   return `${VERDICT_TEXT[verdict]} with nobody there; ${VERDICT_TEXT[attached.verdict]} at an attached terminal`
+}
+
+function describeInSandbox({ risk, verdict, reason }: Decision): string {
+  return `${risk} and ${VERDICT_TEXT[verdict]} where the agent runs in a sandbox (${neutral(reason)})`
 }
 
 function paintRisk(line: string, paint: (tone: Tone, text: string) => string): string {

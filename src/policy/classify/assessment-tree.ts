@@ -36,7 +36,11 @@ function collectReasons(piece: Piece): Reason[] {
 
 /** Builds an assessment: every reason of every piece, highest risk first. */
 export function buildAssessment(piece: Piece, normalised: string): Assessment {
-  const reasons = unique(collectReasons(piece)).sort((one, other) =>
+  const all = collectReasons(piece)
+  // What comes from the network or is decoded is not written unseen, in a sandbox neither: the next call could run it.
+  if (all.some(({ code, held }) => !held && /^(net|obfuscation)\./.test(code)))
+    for (const reason of all) if (/^(write\.|path\.outside$)/.test(reason.code)) delete reason.held
+  const reasons = unique(all).sort((one, other) =>
     isHigherRisk(one.risk, other.risk) ? -1 : isHigherRisk(other.risk, one.risk) ? 1 : 0,
   )
   return { risk: highestRisk(reasons.map(reason => reason.risk)), reasons, pieces: [piece], normalised }

@@ -1,7 +1,7 @@
 import type { Piece } from '../../domain/assessment.ts'
 import type { Risk } from '../../domain/session.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
-import type { Access } from '../paths/judge-path.ts'
+import { type Access, isTemporary } from '../paths/judge-path.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import { bindVariable, expandText, expandWords } from '../shell/expand.ts'
 import { noteFolder, type ShellScope } from '../shell/scope.ts'
@@ -34,6 +34,8 @@ export interface ProgramCall {
   direct: boolean
   /** Adds a reason; `at` is the word that it is about, by default the program's name. */
   say(code: string, risk: Risk, text: string, at?: Arg): undefined
+  /** Adds a reason about what a sandbox holds: inside of one nobody need be asked about it. */
+  hold(code: string, risk: Risk, text: string, at?: Arg): undefined
   /** Judges a word as a path; a hole makes it unknown. Adds nothing for a LOW path. */
   path(arg: Arg, access: Access): undefined
   /** Adds a reason only if the word is the path of a secret. */
@@ -103,6 +105,7 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     fence,
     direct: context.depth === 0,
     say: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at }),
+    hold: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at, held: true }),
     path: (arg, access) => judgeFile(arg, access, { ...where, shows: SHOWS.has(call.name) }),
     secret: arg => judgeSecret(arg, where),
     unknown: arg => addReason(piece, unknownReason(arg)),
@@ -114,8 +117,10 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
       const place = locatePath(path, scope.cwd ?? fence.boundary, fence)
       scope.cwd = place.where === 'strange' ? undefined : place.path
       if (scope.cwd !== undefined) noteFolder(scope, scope.cwd)
-      if (place.where !== 'inside')
-        addReason(piece, { code: 'cwd.outside', risk: 'MEDIUM', text: `${path} is outside the project`, at: head.at })
+      if (place.where === 'inside') return
+      const isOwn = place.where === 'outside' && (place.path === '/tmp' || isTemporary(place.path))
+      const text = `${path} is outside the project`
+      addReason(piece, { code: 'cwd.outside', risk: 'MEDIUM', text, at: head.at, ...(isOwn && { held: true }) })
     },
     run: inner => {
       const [first] = inner

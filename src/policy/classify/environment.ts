@@ -1,3 +1,4 @@
+import { isInside } from '../../base/is-inside.ts'
 import type { Reason, Span } from '../../domain/assessment.ts'
 import { isVendorVariable } from '../../domain/vendors.ts'
 import type { Arg } from '../shell/args.ts'
@@ -42,10 +43,15 @@ interface Setting {
   at: Span
   /** `x=1` with no program after it: a variable of this shell, which programs see only if it was exported before. */
   alone: boolean
+  /** The folder of the command, if it is known. */
+  folder?: string | undefined
 }
 
 /** Judges what setting a variable does to the programs that see it. */
-export function judgeAssignment({ name, value, at, alone }: Setting, add: (reason: Reason) => undefined): undefined {
+export function judgeAssignment(
+  { name, value, at, alone, folder }: Setting,
+  add: (reason: Reason) => undefined,
+): undefined {
   const quoted = value?.value ?? ''
   if (/\$\(|`/.test(quoted))
     add({ code: 'env.code-text', risk: 'MEDIUM', text: `${name} is set to a text with a command in it`, at })
@@ -60,8 +66,12 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
   const local = value?.known && LOCAL.test(quoted)
   if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
   if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlistedReason(name, at))
-  if (HIJACK.some(shape => shape.test(name)))
-    return add({ code: 'env.hijack', risk: 'HIGH', text: `${name} decides what other programs load or run`, at })
+  if (/^(CC|CXX|LD|AR|FC)$/.test(name) && value?.known && COMPILERS.test(quoted)) return add(unlistedReason(name, at))
+  if (HIJACK.some(shape => shape.test(name))) {
+    const text = `${name} decides what other programs load or run`
+    const isHeld = SEARCH_PATHS.test(name) && value?.known === true && staysBelow(quoted, folder)
+    return add({ code: 'env.hijack', risk: 'HIGH', text, at, ...(isHeld && { held: true }) })
+  }
   if (REDIRECT.test(name) || isVendorVariable(name))
     return add({
       code: 'env.redirect',
@@ -72,6 +82,19 @@ export function judgeAssignment({ name, value, at, alone }: Setting, add: (reaso
   if (alone) return
   if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(oddReason(name, at))
   add(unlistedReason(name, at))
+}
+
+/** Where a language looks for code. In a sandbox, code of the project may be loaded as well as run. */
+const SEARCH_PATHS = /^(PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB|CLASSPATH)$/
+const COMPILERS =
+  /^(ccache |sccache )?(gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|ld\.lld|lld|mold|ar|gcc-ar|llvm-ar|gfortran|icx|icpx|tcc)(-\d+)?$/
+
+/** Whether every folder of a search path is below this one. */
+function staysBelow(path: string, folder: string | undefined): boolean {
+  return path.split(':').every(part => {
+    if (part.split('/').includes('..') || part.startsWith('~')) return false
+    return !part.startsWith('/') || (folder !== undefined && isInside(part, folder))
+  })
 }
 
 const LOCAL =
@@ -118,7 +141,7 @@ export function assign(
 ): undefined {
   const value = word && expandAssigned(word, scope)
   // `IFS= read -r line` splits that line and nothing else.
-  if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone }, add)
+  if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone, folder: scope.cwd }, add)
   if (!alone) return
   bindVariable(name, append ? undefined : value, scope)
   const words = value ? [value] : expandWords(inner, scope)

@@ -9,6 +9,7 @@ import { DANGERS } from '../programs/system.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
 import type { ProgramCall, ProgramRule } from './call.ts'
+import { wasWritten } from './judge-file.ts'
 
 /** Judges one program call: resolves its name, finds the rule for it and applies the rule. */
 export function judgeCall(call: ProgramCall): undefined {
@@ -55,6 +56,8 @@ const ODD_NAME = /[^\x21-\x7e]|[;|&<>()$`"'{}*?=]/
 
 function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
   if (foreign) call.say('script.foreign', 'HIGH', `${call.head.text} is a program outside the project and the system`)
+  else if (wasWritten(call.head, call))
+    call.say('script.written', 'HIGH', `${call.head.text} was written by the same command, and nobody has read it`)
   else call.say('script.project', 'MEDIUM', `${call.head.text} is a program of the project`)
 }
 

@@ -1,6 +1,7 @@
+import { resolve } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
 import type { Fence } from '../paths/fence.ts'
-import { type Access, judgePath } from '../paths/judge-path.ts'
+import { type Access, isHeldWrite, judgePath } from '../paths/judge-path.ts'
 import { globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
@@ -10,6 +11,8 @@ interface FileContext {
   scope: ShellScope
   fence: Fence
   add: (reason: Reason) => undefined
+  /** Whether nothing is written into a file that is opened for writing, so that what was in it is lost. */
+  empties?: boolean
   /** Whether the content of a file that is read can be seen, or ends up in another file. */
   shows?: boolean
 }
@@ -34,7 +37,9 @@ export function judgeFile(arg: Arg, access: Access, where: FileContext): undefin
       if (reason.risk === 'HIGH') return add({ ...reason, at })
     }
     const text = `${arg.text} is known only when it runs`
-    if (access === 'write') return add({ code: 'write.unknown', risk: 'HIGH', text, at })
+    // Names of the project's own files lead nowhere else.
+    const isHeld = arg.listed === true && arg.value === HOLE
+    if (access === 'write') return add({ code: 'write.unknown', risk: 'HIGH', text, at, ...(isHeld && { held: true }) })
     return add(where.shows && !arg.listed ? { code: 'read.indirect', risk: 'MEDIUM', text, at } : unknownReason(arg))
   }
   if (arg.glob && (globFindsSecret(arg.value) || globFindsProcess(arg.value)))
@@ -76,7 +81,7 @@ function judgeElsewhere(arg: Arg, access: Access, { scope, fence, add }: FileCon
 /** Judges a word that may be a path: adds a reason only if it is the path of a secret. */
 export function judgeSecret(arg: Arg, where: FileContext): undefined {
   if (arg.value.length < 3 || !MAYBE_SECRET.test(arg.value)) return
-  const add = (reason: Reason) => (reason.code === 'path.secret' ? where.add(reason) : undefined)
+  const add = (reason: Reason) => (/^path\.(secret|history)$/.test(reason.code) ? where.add(reason) : undefined)
   judgeFile(arg, 'read', { ...where, add })
 }
 
@@ -117,12 +122,30 @@ export function judgeRedirect(
   if (target.known && isStandardDevice(target.value)) return
   // Writing is HIGH for every file; the reason for the file itself says more.
   if (target.known) judgeFile(target, 'write', where)
+  noteWritten(target, where)
   where.add({
+    ...(!where.empties && staysInSandbox(target, where) && { held: true }),
     code: 'write.redirect',
     risk: 'HIGH',
     text: `${op} writes ${target.text}; the Write tool does this in the open`,
     at,
   })
+}
+
+/** Notes that a file was written, in every folder in which the command may be. */
+export function noteWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): undefined {
+  for (const folder of scope.folders) scope.written.add(resolve(folder, value))
+}
+
+/** Whether the same command has written this file before. */
+export function wasWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): boolean {
+  return scope.written.size > 0 && [...scope.folders].some(folder => scope.written.has(resolve(folder, value)))
+}
+
+/** Whether a file that is written stays in a sandbox and steers nothing outside of it. */
+export function staysInSandbox(arg: Arg, { scope, fence }: Pick<FileContext, 'scope' | 'fence'>): boolean {
+  if (!arg.known || arg.glob || scope.cwd === undefined || arg.value === '') return false
+  return [scope.cwd, ...scope.folders].every(cwd => isHeldWrite(arg.value, { cwd, fence }))
 }
 
 /** A word that is known only when it runs may be a flag, a path or a command. Names of the project's own files are none of these. */

@@ -138,6 +138,8 @@ export class CommandWalker {
     for (const bit of word.bits) {
       if (bit.is === 'substitution') this.#substitution(bit.script, word, state)
       else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, state)
+      if (bit.is === 'variable' && bit.names)
+        addReason(state.piece, { code: 'env.print', risk: 'MEDIUM', text: `${word.text} lists variables`, at: word.at })
       if (bit.is === 'variable' && bit.sets)
         judgeAssignment({ name: bit.name, value: undefined, at: word.at, alone: true }, reason =>
           addReason(state.piece, reason),
@@ -155,7 +157,7 @@ export class CommandWalker {
     return text === '' ? word.text : text
   }
 
-  #redirects(redirects: readonly Redirect[], state: WalkState): StandardInput {
+  #redirects(redirects: readonly Redirect[], state: WalkState, empties = false): StandardInput {
     let { feed } = state
     for (const redirect of redirects) {
       if (redirect.target) this.#bits(redirect.target, state)
@@ -164,7 +166,12 @@ export class CommandWalker {
       const body = redirect.body && expandText(redirect.body, state.scope)
       judgeRedirect(
         { redirect, targets: target ?? [] },
-        { ...state, fence: this.#fence, add: reason => addReason(state.piece, reason) },
+        {
+          ...state,
+          empties: empties && redirect.op !== '>>',
+          fence: this.#fence,
+          add: reason => addReason(state.piece, reason),
+        },
       )
       if (body?.secret !== undefined) addReason(state.piece, secretReason(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
@@ -195,7 +202,11 @@ export class CommandWalker {
       })
     }
     this.#words(node.words, state)
-    const feed = this.#redirects(node.redirects, state)
+    const feed = this.#redirects(
+      node.redirects,
+      state,
+      PRINTS_NOTHING.test(node.words.map(word => word.text).join(' ')),
+    )
     const args = expandWords(node.words, state.scope)
     if (args.length > 0) this.#run(args, { ...state, feed })
   }
@@ -275,6 +286,9 @@ export class CommandWalker {
     pointAt(piece, at)
   }
 }
+
+/** Commands whose output is empty: a redirect of it empties a file. */
+const PRINTS_NOTHING = /^(|:|true|false|cat \/dev\/null|echo -n( ("")?('')?)?|printf ("")?('')?|head -[cn] ?0.*)$/
 
 /** Commands walked in one script file. A script with more is left to a person: padding could hide its last lines. */
 const MAX_SCRIPT_COMMANDS = 10_000

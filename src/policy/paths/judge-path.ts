@@ -37,7 +37,10 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
       text: `the path ${path} is strange: ${place.why}`,
     }
   if (place.where === 'outside')
-    return { code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` }
+    return {
+      ...{ code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` },
+      ...(isTemporary(place.path) && { held: true }),
+    }
   if (isTooWide(fence))
     return { code: 'write.wide', risk: 'MEDIUM', text: 'the project is a whole home directory, or holds one' }
   if (isSafe(place.relative, fence.safe))
@@ -117,3 +120,37 @@ function explainOwnFile(relative: string): string | undefined {
     return 'tells pcc which task this is: leave it as it is'
   return undefined
 }
+
+/** Whether a path is below /tmp: a sandbox has a /tmp of its own. */
+export function isTemporary(path: string): boolean {
+  return path.startsWith('/tmp/') && path.length > 5
+}
+
+/** Whether a write to this path stays in a sandbox and steers nothing that runs outside of it: an ordinary file of the project, or /tmp. */
+export function isHeldWrite(path: string, { cwd, fence }: { cwd: string; fence: Fence }): boolean {
+  const { code, held } = judgePath(path, 'write', { cwd, fence })
+  return code === 'write.safe' || code === 'write.project' || held === true
+}
+
+/**
+ * Whether removing this path loses nothing that a person made: what builds and tests leave behind, files in /tmp, and in a worktree, whose
+ * commits are archived, single files and folders below the first level. A pattern counts by what stands before it, or by its ending.
+ */
+export function isHeldRemoval(
+  { path, deep }: { path: string; deep: boolean },
+  { cwd, fence }: { cwd: string; fence: Fence },
+): boolean {
+  const [, fixed = '', pattern = ''] = /^((?:[^*?[]*\/)?)([^/]*[*?[].*)?/s.exec(path) ?? []
+  const target = pattern === '' ? path : fixed || '.'
+  const place = locatePath(target, cwd, fence)
+  if (place.where === 'strange' || (place.where === 'outside' && !isTemporary(place.path))) return false
+  if (place.where === 'outside') return true
+  const relative = [place.relative, pattern].filter(Boolean).join('/')
+  if (LEFT_OVER.test(relative)) return true
+  if (place.relative === '' || !isHeldWrite(target, { cwd, fence })) return false
+  return fence.worktree !== undefined && (!deep || place.relative.includes('/'))
+}
+
+/** What compilers, bundlers, test runners and package managers make and make again. */
+const LEFT_OVER =
+  /(^|\/)(dist|build|out|target|coverage|htmlcov|node_modules|__pycache__|tmp|temp|\.cache|\.next|\.nuxt|\.output|\.turbo|\.vite|\.parcel-cache|\.svelte-kit|\.angular|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.nyc_output|\.gradle|\.eggs|[\w.-]+\.egg-info|playwright-report|test-results|storybook-static|cmake-build-[\w-]+|_build|site)(\/[\w@.*?-]+)*\/?$|^([\w@-][\w@.-]*\/)*[\w.*-]*\.(log|tmp|pyc|pyo|o|obj|class|tsbuildinfo|gcda|gcno|profraw|prof|out|orig|rej|bak|swp|tgz)$|(^|\/)(\.coverage(\.[\w.*]+)?|\.eslintcache|\.stylelintcache|coverage\.(out|xml|txt)|npm-debug\.log\*?|\.DS_Store)$/

@@ -18,6 +18,8 @@ const SECRET_NAMES: RegExp[] = [
   /^(shadow|gshadow|shadow-|master\.passwd|sudoers|krb5\.keytab|opasswd)$/,
   /^terraform\.tfvars(\.json)?$|\.auto\.tfvars(\.json)?$/,
   /^\.?(ansible[-_])?vault[-_]pass(word)?([-_]file)?(\.txt)?$/,
+  /^\.(dev|prod|production|staging)\.vars$|^\.vars\.(dev|prod|production|staging)$/,
+  /^(\.?wallet|keystore|mnemonic|seed[-_]?phrase|recovery[-_]?(codes?|keys?))\.json$|^utc--.*--[0-9a-f]{40}$|^(mnemonic|seed[-_]?phrase|recovery[-_]codes?)(\.txt)?$/,
   /^(\.sentryclirc|kaggle\.json|\.rclone\.conf|rclone\.conf|chap-secrets|pap-secrets|access-token|access_token)$/,
 ]
 
@@ -45,17 +47,33 @@ const SECRET_FOLDERS = new Set([
   '.linode-cli',
   '.chef',
   '.minikube',
+  '.argocd',
+  '.talos',
+  '.rancher',
+  '.ethereum',
+  '.bitcoin',
+  '.electrum',
+  '.solana',
+  '.sops',
+  '.snyk',
+  '.cf',
+  '.bluemix',
 ])
+
+/** Folders for secrets of a project. Code that is in one is no secret. */
+const SECRET_PLACES = new Set(['secrets', 'private-keys', 'wallets'])
+const CODE =
+  /\.([cm]?[jt]sx?|py|rb|go|rs|java|kts?|php|cs|swift|c|h|cc|cpp|hpp|ex|exs|scala|clj|md|mdx|rst|tf|sh|bash|proto|graphql|sql|vue|svelte|css|scss|html|lock|test|spec|snap)$|^(readme|license|dockerfile|makefile|index|__init__)/
 /** Secret paths that only two or more names together identify. */
 const SECRET_PAIRS =
-  /\/(\.config\/(gcloud|gh|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers|github-copilot|configstore|ngrok|anthropic|openai|bitwarden cli|1password)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\.json|\.perpetualcc\/(run|secrets)|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains|application support\/(google\/chrome|firefox|bravesoftware|chromium|microsoft edge))|etc\/(wireguard|ppp\/(chap|pap)-secrets|networkmanager\/system-connections)|\.wrangler\/config|\.railway\/config\.json|\.fly\/config\.yml|\.snowsql\/config|\.dbt\/profiles\.yml)(\/|$)/
+  /\/(\.config\/(gcloud|gh|glab-cli|tea|argocd|helm|flyctl|fly|vercel|railway|turso|neonctl|supabase|wrangler|\.wrangler|solana|sui|aptos|near|hcloud|scw|pulumi|snyk|circleci|buildkite|jfrog|k9s|lazydocker|gpg|filezilla|remmina|op|hub|doctl|rclone|heroku|stripe|netlify|sops|age|containers|github-copilot|configstore|ngrok|anthropic|openai|bitwarden cli|1password)|\.local\/share\/(keyrings|code-server)|\.docker\/config\.json|\.cargo\/credentials(\.toml)?|\.gem\/credentials|\.m2\/settings(-security)?\.xml|\.gradle\/gradle\.properties|\.claude\.json|\.perpetualcc\/(run|secrets)|\.terraform\.d\/credentials\.tfrc\.json|\.mozilla\/firefox|\.config\/(google-chrome|chromium|bravesoftware)|var\/run\/secrets|run\/secrets|proc\/[^/]+\/(environ|mem|maps)|proc\/kcore|etc\/ssl\/private|etc\/sudoers\.d|dev\/(mem|kmem)|library\/(cookies|keychains|application support\/(google\/chrome|firefox|bravesoftware|chromium|microsoft edge))|etc\/(wireguard|ppp\/(chap|pap)-secrets|networkmanager\/system-connections)|\.wrangler\/config|\.railway\/config\.json|\.fly\/config\.yml|\.snowsql\/config|\.dbt\/profiles\.yml)(\/|$)/
 
 /** The files with the logins of the agents that pcc knows, below a home directory. */
 const AGENT_LOGINS = AGENT_DEFINITIONS.map(({ vendor: { login } }) => `/${login.folder}/${login.file}`)
 
 /** Histories of what a person typed, which often contain a password. */
 const HISTORY =
-  /^\.(bash|zsh|sh|fish|node_repl|python|psql|mysql|sqlite|irb|rediscli|lesshst|viminfo|mongo)_?(history|hst)?$/
+  /^\.(bash|zsh|sh|ksh|mksh|ash|tcsh|csh|fish|nu|xonsh|elvish|pwsh|node_repl|deno|bun|python|ipython|psql|mysql|mariadb|sqlite|irb|pry|ghci|lua|php|scala|julia|rediscli|usql|pgcli|mycli|litecli|lesshst|viminfo|mongo|mongosh|duckdb|dbshell|octave|gdb|lldb|wget-hsts)_?(history|hst)?$/
 
 /** The part of an absolute path that makes it a secret; `undefined` if there is none. */
 export function findSecretPart(path: string): string | undefined {
@@ -65,6 +83,9 @@ export function findSecretPart(path: string): string | undefined {
     const isLast = index === folded.length - 1
     if (SECRET_FOLDERS.has(name) && !isPublic(folded.slice(index + 1))) return parts[index]
     if (isLast && isSecretName(name)) return parts[index]
+    const last = folded.at(-1) ?? ''
+    if (!isLast && SECRET_PLACES.has(name) && last.includes('.') && !CODE.test(last) && !EXAMPLES.test(last))
+      return parts[index]
   }
   const whole = `/${folded.join('/')}`
   const isLogin = AGENT_LOGINS.some(file => `${whole}/`.includes(`${file}/`))
@@ -80,6 +101,12 @@ function isSecretName(name: string): boolean {
 /** Whether a path is the history of a shell or another prompt. */
 export function isHistory(path: string): boolean {
   const name = foldName(path.slice(path.lastIndexOf('/') + 1))
+  if (
+    /\/(fish\/fish_history|nushell\/history\.(txt|sqlite3)|powershell\/psreadline\/\w+_history\.txt|xonsh\/history_json\/.*|\.ipython\/profile_\w+\/history\.sqlite|atuin\/history\.db|elvish\/db)$/i.test(
+      path,
+    )
+  )
+    return true
   return HISTORY.test(name) && /history|hst|info/.test(name)
 }
 

@@ -2,7 +2,7 @@ import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import { foldName } from './wildcard.ts'
 
 export interface SteeringRisk {
-  code: 'path.guard' | 'path.git' | 'path.startup' | 'path.hook' | 'path.ci' | 'path.tool-config'
+  code: 'path.guard' | 'path.git' | 'path.startup' | 'path.hook' | 'path.ci' | 'path.runs' | 'path.tool-config'
   risk: 'MEDIUM' | 'HIGH'
   why: string
 }
@@ -24,6 +24,11 @@ const HOOK: SteeringRisk = {
   why: 'it is run by other programs without being asked for',
 }
 const CI: SteeringRisk = { code: 'path.ci', risk: 'MEDIUM', why: 'it runs elsewhere with secrets at hand' }
+const RUN: SteeringRisk = {
+  code: 'path.runs',
+  risk: 'MEDIUM',
+  why: 'a tool runs it, or runs what it says, at its next start',
+}
 const TOOL: SteeringRisk = {
   code: 'path.tool-config',
   risk: 'HIGH',
@@ -74,9 +79,22 @@ const STEERING: [RegExp, SteeringRisk][] = [
     /\/(\.pnpmfile\.cjs|pip\.conf|pip\.ini|\.cargo(\/config(\.toml)?)?|\.yarn\/(plugins|releases)(\/.*)?|sitecustomize\.py|usercustomize\.py|[^/]*\.pth)$/,
     TOOL,
   ],
+  [/\/(node_modules\/\.bin|\.?venv\/(bin|scripts)|vendor\/bin)(\/|$)/, RUN],
+  [
+    /\/(gradlew(\.bat)?|mvnw(\.cmd)?|\.mvn(\/.*)?|gradle\/wrapper(\/.*)?|init\.gradle(\.kts)?|\.bazelrc|\.bazeliskrc|\.bazelversion|tools\/bazel|bunfig\.toml|\.sbtopts|\.jvmopts|\.?mise\.toml|nuget\.config|\.bundle\/config|\.corepack\.env)$/,
+    RUN,
+  ],
+  [
+    /\/(\.overcommit\.yml|\.rultor\.yml|\.lefthook-local\.yml|lefthook-local\.yml|\.simple-git-hooks\.(json|[cm]?js)|simple-git-hooks\.(json|[cm]?js)|\.pre-commit-hooks\.yaml|captainhook\.json|grumphp\.ya?ml)$/,
+    RUN,
+  ],
+  [
+    /\/(\.fleet(\/.*)?|\.nova(\/.*)?|\.run(\/.*)?|\.sublime-project|[^/]*\.sublime-(project|build)|[^/]*\.code-workspace|\.vs(\/.*)?|\.helix(\/.*)?|\.lapce(\/.*)?|\.nvim(\/.*)?|\.exrc|\.projectile|\.gitpod\.yml|\.stackblitzrc|\.replit|\.idx(\/.*)?|codemagic\.yaml)$/,
+    RUN,
+  ],
   [/\/\.github(\/(workflows|actions)(\/|$)|$)/, CI],
   [
-    /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.circleci(\/.*)?|\.buildkite(\/.*)?|\.teamcity(\/.*)?|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?)$/,
+    /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.appveyor\.yml|\.cirrus\.(yml|star)|\.semaphore(\/.*)?|\.gitea(\/.*)?|\.forgejo(\/.*)?|\.gitlab(\/.*)?|\.harness(\/.*)?|\.sourcehut(\/.*)?|\.build\.yml|\.builds(\/.*)?|wercker\.yml|bitrise\.yml|screwdriver\.yaml|\.tekton(\/.*)?|concourse\.yml|buddy\.yml|\.circleci(\/.*)?|\.buildkite(\/.*)?|\.teamcity(\/.*)?|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?)$/,
     CI,
   ],
 ]

@@ -31,7 +31,7 @@ function judgeVariable(call: ProgramCall, arg: Arg): undefined {
   }
   if (/^[/~]|(^|\/)\.\.(\/|$)|[;`|&$]|\$\(/.test(value))
     return call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or use something outside the project`, arg)
-  call.say('tool.flag', 'MEDIUM', `${arg.text} changes a variable of the makefile`, arg)
+  call.hold('tool.flag', 'MEDIUM', `${arg.text} changes a variable of the makefile`, arg)
 }
 
 /** Variables that hold a program, in most makefiles. */
@@ -46,12 +46,14 @@ const make: ProgramRule = call => {
   if (runs) call.say('flag.runs', 'HIGH', `${runs.text} makes ${call.name} run something else`, runs)
   const { flags, operands, unknown } = scanFlags(call.args, MAKE_FLAGS)
   for (const { name, value } of flags) {
+    if (/^(p|print-data-base)$/.test(name) && call.name !== 'just' && call.name !== 'task')
+      call.say('env.print', 'MEDIUM', 'make -p shows the environment')
     if (value === undefined) continue
     if (/^(f|file|makefile|justfile|taskfile)$/.test(name)) judgeScriptFile(call, value)
     else if (/^(C|I|d|t|dir|directory|include-dir|working-directory)$/.test(name)) judgeToolWords(call, [value])
   }
   for (const arg of unknown)
-    call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+    call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
   for (const arg of operands) {
     if (!arg.known) call.unknown(arg)
     else if (/^\w+[:+?]?=/.test(arg.value)) judgeVariable(call, arg)
@@ -124,7 +126,7 @@ const STEPS =
 
 /** Phases of Maven, and goals of plugins that only check or show. Any other plugin is fetched by its name, and may do anything. */
 const GOALS =
-  /^(validate|compile|test|package|verify|clean|site|(process|generate)-[a-z-]+|test-compile|integration-test|(dependency|versions):(tree|analyze|list|resolve|display-\S+)|help:\S+|surefire:test|failsafe:(integration-test|verify)|compiler:\S+|resources:\S+|(checkstyle|pmd|spotbugs|spotless|fmt|formatter|license|enforcer):(check|apply|format|enforce)|jacoco:report|javadoc:javadoc)$/
+  /^(validate|compile|test|package|verify|clean|site|(process|generate)-[a-z-]+|test-compile|integration-test|(dependency|versions):(tree|analyze|list|resolve|display-\S+)|help:\S+|surefire:test|failsafe:(integration-test|verify)|compiler:\S+|resources:\S+|(checkstyle|pmd|spotbugs|spotless|fmt|formatter|license|enforcer):(check|apply|format|enforce)|spring-boot:(run|test-run|start|stop)|quarkus:(dev|test)|exec:java|jetty:run|tomcat7:run|mn:run|liberty:dev|jacoco:report|javadoc:javadoc)$/
 
 /** Tools that build whole projects from their own build files. */
 export const BUILDERS: ProgramRules = {
@@ -161,7 +163,7 @@ export const BUILDERS: ProgramRules = {
   ),
   ...named(
     'ant sbt lein mill scons waf xmake b2 bjam xcodebuild stack cabal dune opam rebar3 gleam roc nimble shards pants buck buck2',
-    tool({
+    installing({
       words: true,
       steps: STEPS,
       flags:
@@ -197,7 +199,19 @@ export const BUILDERS: ProgramRules = {
       flags: '--fix --lint --strict --quiet --format --autocorrect --config: --reporter: --swiftversion: --no-cache',
     }),
   ),
-  ...named('fastlane pod', call => call.say('script.far', 'MEDIUM', `${call.name} may reach beyond the project`)),
+  fastlane: call => call.say('script.far', 'MEDIUM', `${call.name} may reach beyond the project`),
+  pod: verbs({
+    rows: [
+      [/^(trunk|repo push|spec (create|edit)|plugins)( |$)/, 'HIGH', 'pkg.publish', 'publishes'],
+      [
+        /^(install|outdated|list|search|env|lib lint|spec lint|spec cat|deintegrate)( |$)/,
+        'MEDIUM',
+        'tool.other',
+        'works on what the Podfile names',
+      ],
+    ],
+    otherwise: { risk: 'MEDIUM', code: 'script.far', text: 'may reach beyond the project' },
+  }),
   ninja: tool({
     steps: /^[\w./-]+$/,
     flags: '-C: -j: -k: -l: -n -v -w: --verbose --quiet',
@@ -280,6 +294,17 @@ export const BUILDERS: ProgramRules = {
     if (code) judgeInline(call, code)
     MIX(call)
   },
+}
+
+/** A tool of which `install` with a name fetches what nobody has seen. */
+function installing(row: Parameters<typeof tool>[0]): ProgramRule {
+  const rule = tool(row)
+  return call => {
+    rule(call)
+    const [verb, name] = call.args.filter(arg => !isFlag(arg))
+    if (verb && name && /^(install|add|get|pin)$/.test(verb.value) && !/^\.|^(all|lib|exe):/.test(name.value))
+      call.say('pkg.foreign', 'MEDIUM', `${call.name} installs ${name.text}`, name)
+  }
 }
 
 const MIX = verbs({

@@ -29,8 +29,21 @@ const CLOUD: VerbRow[] = [
   ],
   [DESTROY, 'HIGH', 'infra.destroy', GONE],
   [SECRET, 'HIGH', 'secret.store', 'handles secrets or logins'],
+  ...printsSecrets(),
   [READS, 'MEDIUM', 'infra.read', 'reads shared resources'],
 ]
+
+/** Words that read, and print secrets with what they read. */
+function printsSecrets(): VerbRow[] {
+  return [
+    [
+      /(^| )(keys? (list|get|show|export|describe|print)|list-keys|connection-string|show-connection-string|config (view|vars?|get)|get values|get (all|manifest|notes|hooks)|env(ironment)? (list|show|get|export|ls)|variables? (list|get|show)|vars? (list|get|show)|get-login\S*|appsettings list|function-app config|list-function-keys|stack (output|export)|outputs?|state (pull|show|export)|admin-credentials|get-credentials|kubeconfig (save|get|show)|dump|export)( |$)/,
+      'MEDIUM',
+      'secret.maybe',
+      'may print secrets',
+    ],
+  ]
+}
 
 const CLOUD_FLAGS: VerbRow[] = [
   [
@@ -39,7 +52,12 @@ const CLOUD_FLAGS: VerbRow[] = [
     'infra.force',
     'skips a confirmation or a check',
   ],
-  [/^--?(show-secrets?|show-token|reveal|with-decryption|decrypt)(=|$)/, 'HIGH', 'secret.store', 'shows secrets'],
+  [
+    /^--?(show-secrets?|show-token|reveal|with-decryption|decrypt|include-values|show-values|show-sensitive|unmask|plaintext|export-secrets|raw|raw-output)(=|$)/,
+    'HIGH',
+    'secret.store',
+    'shows secrets',
+  ],
   [
     /^--?(out|output-dir|output-file|out-dir|outfile|chdir|kubeconfig|endpoint-url|endpoint|server|host|profile-file|post-renderer|plugin-dir|token|credentials-file)(=|$)/,
     'MEDIUM',
@@ -148,6 +166,9 @@ function forge(call: ProgramCall): undefined {
     .map(arg => arg.value)
     .join(' ')
   const api = /^api( |$)/.test(line)
+  for (const arg of call.args)
+    if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
+    else if (!arg.known) call.unknown(arg)
   const shown = call.args.find(arg => /^(--show-token|-t)$/.test(arg.value))
   if (shown && /^auth status/.test(line)) call.say('secret.store', 'HIGH', `${shown.text} shows the token`, shown)
   if (/^config get .*token/.test(line)) call.say('secret.store', 'HIGH', 'it shows the token')
@@ -159,6 +180,13 @@ function forge(call: ProgramCall): undefined {
       /^(-X|--method)$/.test(call.args[at - 1]?.value ?? '') ||
       /^(-X|--method=)(POST|PUT|PATCH|DELETE)/i.test(arg.value),
   )
+  // Without a method or fields it is a GET.
+  const sends = call.args.find(arg =>
+    /^(-[fF]|--(raw-)?field|--input|-H|--header|--hostname|--cache)(=|$)/.test(arg.value),
+  )
+  const isRead =
+    api && !method && !sends && call.args.every(arg => arg.known) && !/graphql|secrets|tokens?|keys/.test(line)
+  if (isRead) return call.say('infra.read', 'MEDIUM', 'it reads from the API of the forge')
   if (api)
     return call.say(
       'infra.change',
@@ -181,6 +209,7 @@ function forge(call: ProgramCall): undefined {
         'looks at the forge',
       ],
       [DESTROY, 'HIGH', 'infra.destroy', GONE],
+      ...(isOwnProposal(call) ? PROPOSES : []),
     ],
     otherwise: changes,
     paths: true,
@@ -196,10 +225,19 @@ function forge(call: ProgramCall): undefined {
   })(call)
 }
 
+const PROPOSES: VerbRow[] = [
+  [/^(pr|mr) (create|new|ready|checkout)( |$)/, 'MEDIUM', 'infra.propose', 'proposes the work of this branch'],
+]
+
+/** Whether a proposal goes to the project's own repository, with a text that can be read here. */
+function isOwnProposal({ args }: ProgramCall): boolean {
+  return args.every(({ known, value }) => known && !/^(-R|--repo|-H|--hostname|--recover)(=|$)/.test(value))
+}
+
 /** Clouds, clusters and hosting: HIGH for destroying, MEDIUM for reading and changing. */
 export const INFRA: ProgramRules = {
   ...named(
-    'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent act',
+    'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent',
     verbs({ rows: CLOUD, otherwise: changes, paths: true, valued: VALUED, flags: CLOUD_FLAGS }),
   ),
   aws: verbs({
@@ -222,8 +260,9 @@ export const INFRA: ProgramRules = {
         'infra.destroy',
         GONE,
       ],
+      [/^(get (values|all|manifest|hooks|notes)|env)( |$)/, 'MEDIUM', 'secret.maybe', 'may print secrets'],
       [
-        /^(list|ls|status|get|history|template|lint|show|search|version|dependency list|env|repo list|verify)( |$)/,
+        /^(list|ls|status|get|history|template|lint|show|search|version|dependency list|repo list|verify)( |$)/,
         'MEDIUM',
         'infra.read',
         'looks at releases',
@@ -252,12 +291,8 @@ export const INFRA: ProgramRules = {
         ],
         [/^(apply|import|refresh)( |$)/, 'HIGH', 'infra.change', 'changes infrastructure'],
         [/^(fmt|validate|version|providers|graph|get)( |$)/, 'MEDIUM', 'infra.read', 'checks the files'],
-        [
-          /^(plan|show|output|state (list|show)|workspace (list|show)|init)( |$)/,
-          'MEDIUM',
-          'infra.read',
-          'looks at infrastructure',
-        ],
+        [/^(output|show|state (show|pull)|console)( |$)/, 'MEDIUM', 'secret.maybe', 'may print secrets'],
+        [/^(plan|state list|workspace (list|show)|init)( |$)/, 'MEDIUM', 'infra.read', 'looks at infrastructure'],
       ],
       otherwise: changes,
       paths: true,
@@ -272,6 +307,18 @@ export const INFRA: ProgramRules = {
     }),
   ),
   ...named('gh glab tea', forge),
+  act: call => {
+    const looks = call.args.some(arg => /^(-l|--list|-n|--dryrun|-g|--graph|--validate)$/.test(arg.value))
+    const runs = call.args.some(arg =>
+      /^(-s|--secret|--secret-file|--env-file|-b|--bind|--privileged|--container-options)/.test(arg.value),
+    )
+    call.say(
+      looks && !runs ? 'infra.read' : 'infra.change',
+      'MEDIUM',
+      `${call.name} ${looks ? 'lists' : 'runs'} what CI would run`,
+    )
+    for (const arg of call.args) call.secret(arg)
+  },
   ...named('vault op bw lpass dcli secret-tool kwallet-query keyring akeyless conjur keepassxc-cli', call =>
     call.say('secret.store', 'HIGH', `${call.name} opens a store of secrets`),
   ),

@@ -39,10 +39,10 @@ export const COMPILERS: ProgramRules = {
       flags: `-O -O0 -O1 -O2 -O3 -Os -Og -Oz -Ofast -g -g0 -g1 -g2 -g3 -ggdb -w -fsyntax-only -pedantic -pedantic-errors -ansi -pthread
         -std: -m32 -m64 -fPIC -fpic -fopenmp -fno-* -fsanitize* -fstack-* -fvisibility* -fdiagnostics-* -Wall -Wextra -Werror
         -Wpedantic -Wconversion -Wshadow -Wno-* -Werror=* -Wunused* -Wformat* -Wimplicit* -Wmissing* -Wcast* -I* -D* -U* -l* -M -MM
-        -march* -mtune* -dumpversion -dumpmachine -print-* --version -v -x:`,
+        -march* -mtune* -dumpversion -dumpmachine -print-* --version -v -x: -o: -o* -c -S -E -shared`,
+      output: /^-(o.*|c|S|E|shared)$/,
       high: /^(-fplugin.*|-specs.*|--specs.*|-B.*|-wrapper|--wrapper|-Xclang|-load|-fuse-ld=.*|-Wl,.*(plugin|dynamic-linker).*|--plugin|-plugin|@.*|--ld-path.*|-fpass-plugin.*|-ccbin.*|--compiler-bindir.*|-no-canonical-prefixes|-Xlinker|-Xpreprocessor|-Xassembler|-Wa,.*|-Wp,.*|--config.*)$/,
-      medium:
-        /^(-o.*|--output.*|-c|-S|-E|-shared|-Wl,.*|-save-temps.*|-MF.*|-MD|-MMD|-dump.*|-fprofile.*|-ftime-trace.*|-L.*|-include.*)$/,
+      medium: /^(--output.*|-Wl,.*|-save-temps.*|-MF.*|-MD|-MMD|-dump.*|-fprofile.*|-ftime-trace.*|-L.*|-include.*)$/,
     }),
   ),
   ...named('ld as ar ranlib strip nasm yasm', call => {
@@ -122,12 +122,12 @@ export function go(call: ProgramCall): undefined {
   for (const { kind, arg, name, value } of flags) {
     if (kind === 'runs' || (value && /-extld|-plugin|-toolexec|-linkmode|-B |-fplugin/.test(value.value)))
       call.say('flag.runs', 'HIGH', `${arg.text} makes go run something else`, arg)
-    else if (kind === 'asks') call.say('tool.flag', 'MEDIUM', `${arg.text} is an unusual flag`, arg)
+    else if (kind === 'asks') call.hold('tool.flag', 'MEDIUM', `${arg.text} is an unusual flag`, arg)
     else if (name === 'o' && value) call.path(value, 'write')
     else if (name === 'C') call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
   }
   for (const arg of unknown)
-    call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of go that the policy knows`, arg)
+    call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of go that the policy knows`, arg)
   if (verb === undefined) return
   judgeVerb(call, verb, rest)
 }
@@ -222,7 +222,7 @@ export function cargo(call: ProgramCall): undefined {
   for (const arg of after) judgeToolWords(call, [arg])
   if (verb === undefined) {
     const odd = before.find(arg => isFlag(arg) && !CARGO_FLAGS.test(arg.value))
-    if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
+    if (odd) call.hold('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
     return
   }
   if (/^(add|install|binstall)$/.test(verb.value))
@@ -230,11 +230,12 @@ export function cargo(call: ProgramCall): undefined {
   if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
     return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
   if (
-    /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|clean|miri|watch|make|xtask|expand|udeps|sqlx|shuttle|lambda|flamegraph)$/.test(
+    /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|miri|watch|make|xtask|expand|udeps|sqlx|shuttle|lambda|flamegraph)$/.test(
       verb.value,
     )
   )
     return call.say(verb.value === 'install' ? 'pkg.foreign' : 'pkg.other', 'MEDIUM', `cargo ${verb.value}`, verb)
+  if (verb.value === 'clean') return call.say('tool.other', 'MEDIUM', 'cargo clean removes what it has built', verb)
   if (
     !/^(build|b|test|t|check|c|run|r|bench|doc|d|clippy|fmt|tree|metadata|search|info|update|fetch|add|verify-project|pkgid|locate-project|read-manifest|generate-lockfile|package|report|help|version|nextest|llvm-cov|audit|deny|outdated|machete|tarpaulin|hack|insta|semver-checks|criterion|mutants)$/.test(
       verb.value,
@@ -242,7 +243,7 @@ export function cargo(call: ProgramCall): undefined {
   )
     return call.say('pkg.other', 'MEDIUM', `cargo ${verb.text} is not an everyday command`, verb)
   const odd = before.find(arg => isFlag(arg) && !CARGO_FLAGS.test(arg.value) && arg !== other && arg !== elsewhere)
-  if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
+  if (odd) call.hold('tool.flag', 'MEDIUM', `${odd.text} is not a flag of cargo that the policy knows`, odd)
   const opens = before.find(arg => arg.value === '--open')
   if (opens) call.say('open', 'MEDIUM', 'it opens a browser', opens)
   if (/^(add)$/.test(verb.value) && second) judgeInstalled(call, operands.slice(operands.indexOf(second)), [])

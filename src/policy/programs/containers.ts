@@ -1,6 +1,7 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { type Arg, findOperands, isFlag } from '../shell/args.ts'
+import { locatePath } from '../paths/fence.ts'
+import { type Arg, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
 
 const VALUED = [
@@ -197,24 +198,56 @@ function judgeRun(call: ProgramCall, words: Arg[], verb: Arg): undefined {
   if (inner.length > 0) call.run(inner)
 }
 
+/** Everyday verbs of compose: they start and stop what the project's own file says. */
+const COMPOSE_VERBS = /^(up|down|stop|start|restart|create|pull|build|exec|run|pause|unpause|watch|wait)$/
+
 function compose(call: ProgramCall, args: readonly Arg[]): undefined {
   const operands = findOperands(args, VALUED)
   const [verb] = operands
-  const volumes = args.find(arg => /^(-v|--volumes|--rmi.*|--remove-orphans)$/.test(arg.value))
+  const volumes = args.find(arg => /^(-v|--volumes|--rmi.*)$/.test(arg.value))
   if (verb === undefined) return call.say('container.read', 'MEDIUM', 'compose')
   if (/^(rm|kill|push)$/.test(verb.value) || (verb.value === 'down' && volumes))
     return call.say('container.destroy', 'HIGH', `compose ${verb.value} removes things`, volumes ?? verb)
   const short = args.some(arg => /^(-q|--quiet|--services|--images|--volumes|--profiles|--hash)$/.test(arg.value))
   if (/^(ps|logs|images|ls|top|port|version|events)$/.test(verb.value) || (verb.value === 'config' && short))
     return call.say('container.read', 'MEDIUM', 'compose looks at containers', verb)
-  if (/^(exec|run)$/.test(verb.value)) {
-    judgeRights(call)
-    return judgeRun(call, operands.slice(1), verb)
-  }
-  call.say(
-    verb.value === 'build' && isOwnBuild(call) ? 'script.run' : 'container.compose',
-    'MEDIUM',
-    `compose ${verb.text}`,
-    verb,
-  )
+  judgeComposeFiles(call, args.slice(0, args.indexOf(verb)))
+  if (verb.value === 'build' && isOwnBuild(call)) return call.say('script.run', 'MEDIUM', 'compose build', verb)
+  if (!COMPOSE_VERBS.test(verb.value)) return call.say('container.other', 'MEDIUM', `compose ${verb.text}`, verb)
+  call.say('container.compose', 'MEDIUM', `compose ${verb.text}`, verb)
+  if (!/^(exec|run)$/.test(verb.value)) return
+  judgeRights(call)
+  const [, service] = operands
+  const inner = service ? args.slice(args.indexOf(service) + 1) : []
+  if (inner.length > 0) call.run(inner)
 }
+
+/** The files that compose reads must be the project's own and give no container the machine. */
+function judgeComposeFiles(call: ProgramCall, head: readonly Arg[]): undefined {
+  const other = head.find(
+    ({ known, value }) =>
+      !known || /^(-p|--project-name|--project-directory|--env-file|-H|--host|-c|--context)(=|$)/.test(value),
+  )
+  if (other) call.say('container.other', 'MEDIUM', `${other.text} is another project or another machine`, other)
+  const files = findFlags(head, ['-f', '--file'], 'fpHc').flatMap(({ value }) => value ?? [])
+  for (const file of files)
+    if (/^(-$|[/~]|[a-z]+:)|(^|\/)\.\.(\/|$)/.test(file.value))
+      call.say('container.other', 'MEDIUM', `${file.text} is no file of the project`, file)
+  const { scope, fence } = call
+  const names = files.length > 0 ? files.map(({ value }) => value) : COMPOSE_FILES
+  for (const name of names) {
+    const place = locatePath(name, scope.cwd ?? fence.boundary, fence)
+    const found = place.where === 'inside' ? fence.look?.(place.path) : undefined
+    const [grant] = (found?.is === 'file' && GRANTS.exec(found.bytes.toString('utf8'))) || []
+    if (grant !== undefined)
+      call.say('container.escape', 'HIGH', `${name} gives a container the machine: ${grant.trim()}`)
+  }
+}
+
+const COMPOSE_FILES = ['compose', 'docker-compose'].flatMap(name =>
+  ['', '.override'].flatMap(more => ['.yml', '.yaml'].map(ending => `${name}${more}${ending}`)),
+)
+
+/** Lines of a compose file with which a container reaches the machine, or a folder of it outside of the project. */
+const GRANTS =
+  /^[ \t-]*(privileged:\s*["']?(true|yes|on)|(pid|ipc|uts|network_mode|userns_mode|cgroup):\s*["']?host|(cap_add|devices|security_opt|device_cgroup_rules|extends|include):|.*docker\.sock|-\s*["']?(\/(?!dev\/null)|~|\$\{?HOME|\.\.\/)[^:\n]*:\/|(source|device|file):\s*["']?(\/|~|\$\{?HOME|\.\.\/)).*$/im

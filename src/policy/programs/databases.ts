@@ -1,6 +1,6 @@
-import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { type Arg, isFlag } from '../shell/args.ts'
-import { always, named, verbs } from './rule-builders.ts'
+import { always, named, type VerbRow, verbs } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 
 /** SQL and the like that loses data or reaches outside of the database. */
@@ -28,9 +28,15 @@ export const DATABASES: ProgramRules = {
     call.say('db.dump', out ? 'HIGH' : 'MEDIUM', `${call.name} copies a database out`)
   }),
   ...named(
-    'pg_restore mongorestore mysqlimport mongoimport createdb createuser reindexdb vacuumdb clusterdb',
+    'pg_restore mongorestore mysqlimport mongoimport createuser reindexdb vacuumdb clusterdb',
     always('MEDIUM', 'db.change', 'changes a database'),
   ),
+  createdb: call => {
+    const far = call.args.some(
+      ({ known, value }) => !known || /^(-h|--host|--maintenance-db)/.test(value) || namesFarDatabase(value),
+    )
+    call.say(far ? 'db.change' : 'db.migrate', 'MEDIUM', 'createdb makes a database')
+  },
   ...named('pg_isready pg_config', call => call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)),
 }
 
@@ -102,58 +108,80 @@ function looksLikePath(value: string): boolean {
   return /^[\w./~-]+$/.test(value) && value.includes('/')
 }
 
-/** Tools that migrate databases, and frameworks that include such a tool. */
+/**
+ * Tools that migrate databases, and frameworks that include such a tool. To migrate forwards is everyday, because the database of a project
+ * at work is on this machine; one that is named and elsewhere is asked about.
+ */
 export const MIGRATION_TOOLS: ProgramRules = {
-  ...named(
-    'prisma',
-    verbs({
-      ofProject: true,
-      rows: [
-        [
-          /^(migrate reset|db push.*|db execute|migrate resolve)/,
-          'HIGH',
-          'db.destroy',
-          'changes or empties a database',
-        ],
-        [
-          /^(generate|validate|format|version|migrate (status|diff))( |$)/,
-          'MEDIUM',
-          'tool.other',
-          'works on the schema',
-        ],
-      ],
-      otherwise: { risk: 'MEDIUM', code: 'db.change', text: 'changes a database' },
-      flags: [[/^--(force|force-reset|accept-data-loss|skip-confirm)/, 'HIGH', 'db.destroy', 'loses data']],
-    }),
-  ),
+  prisma: migrations([
+    [/^(migrate reset|db push.*|db execute|migrate resolve)/, 'HIGH', 'db.destroy', 'changes or empties a database'],
+    [/^(generate|validate|format|version|migrate (status|diff))( |$)/, 'MEDIUM', 'tool.other', 'works on the schema'],
+    [/^(migrate dev|db (pull|seed))( |$)/, 'MEDIUM', 'db.migrate', 'migrates a database'],
+  ]),
   ...named(
     'drizzle-kit sequelize sequelize-cli knex typeorm alembic flyway liquibase migrate goose dbmate atlas sqlx diesel rails bin/rails artisan django-admin manage.py supabase hasura mikro-orm node-pg-migrate umzug',
-    verbs({
-      ofProject: true,
-      rows: [
-        [
-          /(^| )(db:(drop|reset|purge|migrate:reset|rollback|truncate\S*|schema:load|seed:undo\S*|migrate:undo\S*)|drop|reset|clean|dropAll|drop-all|downgrade|undo\S*|down|flush|sqlflush|reset_db|rollback|wipe|migrate:(fresh|reset|rollback|refresh)|db:wipe|schema:drop|database drop|db reset|purge|revert)( |$)/,
-          'HIGH',
-          'db.destroy',
-          'empties or rolls back a database',
-        ],
-        [
-          /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate)( |$)/,
-          'MEDIUM',
-          'tool.other',
-          'looks at the project',
-        ],
-        [/^(runner|r|console|c|shell|tinker|dbshell|dbconsole)( |$)/, 'MEDIUM', 'code.inline', 'runs a program text'],
+    migrations([
+      [
+        /(^| )(db:(drop|reset|purge|migrate:reset|rollback|truncate\S*|schema:load|seed:undo\S*|migrate:undo\S*)|drop|reset|clean|dropAll|drop-all|downgrade|undo\S*|down|flush|sqlflush|reset_db|rollback|wipe|migrate:(fresh|reset|rollback|refresh|down)|db:wipe|schema:drop|database drop|db reset|purge|revert|migration:(revert|down)|zero)( |$)/,
+        'HIGH',
+        'db.destroy',
+        'empties or rolls back a database',
       ],
-      otherwise: { risk: 'MEDIUM', code: 'db.change', text: 'may change a database' },
-      flags: [
-        [
-          /^--(force|no-input|noinput|force-reset|accept-data-loss|drop-database)$/,
-          'HIGH',
-          'db.destroy',
-          'skips a confirmation or a check',
-        ],
+      [
+        /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate|revision|make:\S+|migrate:(make|status|list)|migration:(generate|create)|migrations?:(status|make|list)|route:list|serve|migrate add|migration (generate|list)|new|create)( |$)/,
+        'MEDIUM',
+        'tool.other',
+        'looks at the project',
       ],
-    }),
+      [
+        /^(upgrade( head)?|migrate|migrate( apply| run)|migration (up|run)|migrate:(latest|up)|db:(migrate|create|prepare|setup|seed(:all)?|test:prepare)|db:seed|seed:run|migration:(run|up)|up|update|db (seed|migrate))$/,
+        'MEDIUM',
+        'db.migrate',
+        'migrates a database',
+      ],
+      [/^(runner|r|console|c|shell|tinker|dbshell|dbconsole)( |$)/, 'MEDIUM', 'code.inline', 'runs a program text'],
+    ]),
   ),
+}
+
+function migrations(rows: VerbRow[]): ProgramRule {
+  const rule = verbs({
+    ofProject: true,
+    rows,
+    otherwise: { risk: 'MEDIUM', code: 'db.change', text: 'may change a database' },
+    valued: [
+      '-n',
+      '--name',
+      '-m',
+      '--message',
+      '-c',
+      '--config',
+      '-x',
+      '--schema',
+      '-d',
+      '-dir',
+      '--knexfile',
+      '--dataSource',
+    ],
+    flags: [
+      [
+        /^--(force|no-input|noinput|force-reset|accept-data-loss|drop-database|skip-confirm|fake|isolated=?)/,
+        'HIGH',
+        'db.destroy',
+        'loses data, or skips a confirmation or a check',
+      ],
+    ],
+  })
+  return call => {
+    rule(call)
+    const far = call.args.find(({ value }) => namesFarDatabase(value))
+    if (far) call.say('db.change', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
+  }
+}
+
+/** Whether a word names a database elsewhere: an address that is not on this machine, or an environment that others use. */
+function namesFarDatabase(word: string): boolean {
+  if (/\b(prod|production|staging|live|remote|linked)\b/i.test(word)) return true
+  const [, host] = /[a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?([^/?]*)/i.exec(word) ?? []
+  return host !== undefined && !/^(localhost|127\.0\.0\.1|\[::1\]|)(:\d+)?$/.test(host) && !/^sqlite/i.test(word)
 }

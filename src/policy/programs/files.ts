@@ -1,5 +1,6 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
@@ -41,7 +42,13 @@ function tar(call: ProgramCall): undefined {
     call.say('file.archive', 'HIGH', 'tar takes absolute names as they are')
   const odd = lists ? args.slice(1).find(arg => isFlag(arg) && !LISTING.test(arg.value)) : undefined
   if (odd) call.say('flag.unknown', 'MEDIUM', `${odd.text} is not a flag of ${call.name} that the policy knows`, odd)
-  if (!lists) call.say('file.archive', 'MEDIUM', 'tar packs or unpacks files')
+  if (!lists) {
+    // What is unpacked may be a file that steers tools outside of the sandbox; what is packed stays in there.
+    const into = findFlags(args, ['-C', '--directory'], 'Cfb').at(-1)?.value
+    const isApart = into?.known === true && !/^\.?\/?$/.test(into.value) && staysInSandbox(into, call)
+    const say = /^(-?[a-zA-Z]*c|--create)/.test(mode) || isApart ? call.hold : call.say
+    say('file.archive', 'MEDIUM', 'tar packs or unpacks files')
+  }
   const out =
     findFlag(args, ['-f', '--file'], 'fCbXT') ??
     (/^[a-zA-Z]*f/.test(mode) && args[1] ? { arg: args[0] ?? args[1], value: args[1] } : undefined)
@@ -89,6 +96,13 @@ export const FILES: ProgramRules = {
   ...named('mv gmv', call => {
     copy('file.move', 'moves files')(call)
     for (const arg of findSources(call)) call.path(arg, 'write')
+    const target = findFlag(call.args, ['-t', '--target-directory'], 'tSmog')?.value ?? findOperands(call.args).at(-1)
+    // In a sandbox /tmp disappears with what was moved there.
+    if (
+      target?.known &&
+      locatePath(target.value, call.scope.cwd ?? call.fence.boundary, call.fence).where === 'outside'
+    )
+      call.say('file.move', 'HIGH', `${target.text} is outside the project, and so is then what was moved`, target)
   }),
   install: copy('file.copy', 'copies files and sets their rights', 'HIGH'),
   rename: call => call.say('file.move', 'HIGH', 'rename changes many names by a program text'),
@@ -96,10 +110,12 @@ export const FILES: ProgramRules = {
     const operands = findOperands(call.args, ['-t', '-S', '--target-directory', '--suffix'])
     const [target] = operands
     const paths = operands.length > 1 ? operands.slice(1) : []
-    judgeWrites(call, paths, 'file.link', 'makes links')
+    const isOut = target !== undefined && (!target.known || leadsOut(call, target))
+    const say = isOut ? call.say : call.hold
+    say('file.link', 'MEDIUM', `${call.name} makes links`)
+    for (const arg of paths) call.path(arg, 'write')
     if (target === undefined) return
-    if (!target.known || leadsOut(call, target))
-      call.say('file.link-out', 'HIGH', `${target.text} leads out of the project`, target)
+    if (isOut) call.say('file.link-out', 'HIGH', `${target.text} leads out of the project`, target)
     call.secret(target)
   }),
   tee: call => {
@@ -108,7 +124,9 @@ export const FILES: ProgramRules = {
     for (const arg of seen.operands) {
       if (arg.known && /^\/dev\/(null|std(out|err)|tty|fd\/\d+)$/.test(arg.value)) continue
       call.path(arg, 'write')
-      call.say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
+      noteWritten(arg, call)
+      const say = staysInSandbox(arg, call) && call.feed.file?.value !== '/dev/null' ? call.hold : call.say
+      say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
     }
   },
   patch: call => {
@@ -185,7 +203,10 @@ export const FILES: ProgramRules = {
     copy('file.copy', 'copies files')(call)
   }),
   ...named('convert magick mogrify ffmpeg pandoc wkhtmltopdf inkscape gs ghostscript dot', call => {
-    call.say('file.convert', 'MEDIUM', `${call.name} writes files`)
+    // A picture or a document is nothing that steers a tool.
+    const isOwn = call.args.every(({ known, value }) => known && !/(^|\/)\.[\w]|^~|\.\.\/|^\/(?!tmp\/)/.test(value))
+    const isHere = isOwn && !call.args.some(({ value }) => value.startsWith('/'))
+    call[isOwn ? 'hold' : 'say'](isHere ? 'file.make' : 'file.convert', 'MEDIUM', `${call.name} writes files`)
     for (const arg of call.args) call.secret(arg)
     if (
       call.args.some(arg =>
@@ -256,8 +277,29 @@ function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
     }
     if (target?.value === '/dev/null' && code === 'file.move')
       call.say('file.delete', 'HIGH', 'it moves files into nothing', target)
+    if (target && isFilledIn(call, target))
+      return call.hold('path.secret', 'HIGH', `${target.text} is where secrets are kept`, target)
     if (target && !/^[^/]+:/.test(target.value)) call.path(target, 'write')
   }
+}
+
+/** `cp .env.example .env`: the one file is the template of the other, which does not exist yet. */
+function isFilledIn(call: ProgramCall, target: Arg): boolean {
+  const { scope, fence } = call
+  const [source, ...others] = findSources(call)
+  if (call.name !== 'cp' || source === undefined || others.length > 0 || scope.cwd === undefined) return false
+  if (!source.known || !target.known || !isTemplateOf(source.value, target.value)) return false
+  const place = locatePath(target.value, scope.cwd, fence)
+  if (place.where !== 'inside' || call.scope.folders.size > 1) return false
+  const keeps = call.args.some(arg => /^(-[a-z]*n[a-z]*|--no-clobber|--update=none)$/.test(arg.value))
+  return keeps || fence.look?.(place.path) === undefined
+}
+
+function isTemplateOf(template: string, file: string): boolean {
+  return (
+    /(^|\/)\.env(\.[\w-]+)?$/.test(file) &&
+    /(^|\/)\.?env[\w.-]*[._-](example|sample|template|dist|tmpl|default)s?$/.test(template)
+  )
 }
 
 /** Whether the target is an existing file: then it is replaced, and is no folder for the copy. */

@@ -1,4 +1,6 @@
 import { type ProgramCall, showsFiles } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
+import { isHeldRemoval } from '../paths/judge-path.ts'
 import { findSecretPart, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, deriveArg, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, type ScannedFlags, scanFlags } from '../shell/flag-table.ts'
@@ -20,6 +22,7 @@ const PLAIN = new Set(
 /** find: LOW, except for actions that run, delete or write. */
 export function find(call: ProgramCall): undefined {
   const { args } = call
+  const leftOver = findLeftOver(call)
   for (let index = 0; index < args.length; index++) {
     const arg = args[index]
     if (arg === undefined) break
@@ -29,14 +32,15 @@ export function find(call: ProgramCall): undefined {
       )
       const inner = args
         .slice(index + 1, end < 0 ? undefined : end)
-        .map(word => (word.value === '{}' ? deriveArg('./{found}', word) : word))
+        .map(word => (word.value === '{}' ? deriveArg(`./${leftOver ?? '{found}'}`, word) : word))
       judgeFoundFiles(call, inner)
       runThere(call, inner, /dir$/.test(arg.value))
       if (/dir$/.test(arg.value))
         call.say('cwd.unknown', 'MEDIUM', `${arg.text} runs it in the folder of each file that is found`, arg)
       if (end < 0) call.say('shell.unreadable', 'HIGH', 'find -exec without an end', arg)
       else index = end
-    } else if (arg.value === '-delete') call.say('file.delete', 'HIGH', 'find -delete deletes files', arg)
+    } else if (arg.value === '-delete')
+      call[leftOver === undefined ? 'say' : 'hold']('file.delete', 'HIGH', 'find -delete deletes files', arg)
     else if (/^-(fprint0?|fprintf|fls)$/.test(arg.value))
       call.say('write.flag', 'HIGH', `find ${arg.text} writes a file`, arg)
     else if (arg.value === '-files0-from') call.say('read.indirect', 'MEDIUM', 'the folders come from a file', arg)
@@ -66,6 +70,20 @@ export function find(call: ProgramCall): undefined {
     if (path === '/' || path === call.scope.home)
       call.say('read.wide', 'MEDIUM', `${arg.text} is the whole machine or home`, arg)
   }
+}
+
+/** The name of what builds leave behind, if that is all that is looked for, in folders of the project. */
+function findLeftOver({ args, scope, fence }: ProgramCall): string | undefined {
+  const { cwd } = scope
+  if (cwd === undefined || args.some(arg => !arg.known || /^(-o|-or|-not|!|,|-L|-follow)$/.test(arg.value)))
+    return undefined
+  const stop = args.findIndex(arg => isFlag(arg) || /^[(!,)]/.test(arg.value))
+  const isOwn = args.slice(0, Math.max(stop, 0)).every(arg => locatePath(arg.value, cwd, fence).where === 'inside')
+  const name = args[args.findIndex(arg => arg.value === '-name') + 1]?.value
+  if (!isOwn || name === undefined || !args.some(arg => arg.value === '-name')) return undefined
+  return isHeldRemoval({ path: name, deep: true }, { cwd: fence.boundary, fence }) && !/^\*+$/.test(name)
+    ? name
+    : undefined
 }
 
 /**
@@ -132,7 +150,10 @@ export function fd(call: ProgramCall): undefined {
   judgeFdFiles(call, seen, attached ?? inner[0]?.value ?? '')
   const { cwd } = call.scope
   if (seen.flags.some(known => /^(C|base-directory)$/.test(known.name))) call.scope.cwd = undefined
-  call.run(attached === undefined ? inner : [{ ...flag, value: attached }, ...inner])
+  const words = attached === undefined ? inner : [{ ...flag, value: attached }, ...inner]
+  // Without braces the names of the files come last.
+  const isRemoval = /^(rm|rmdir|unlink|rimraf)$/.test(words[0]?.value ?? '')
+  call.run(isRemoval ? [...words, { ...flag, value: HOLE, known: false }] : words)
   call.scope.cwd = cwd
 }
 

@@ -83,6 +83,16 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     }
     if (verb && /^(deinit)$/.test(verb.value))
       return say(call, 'git.destroy', 'HIGH', 'git submodule deinit removes files', verb)
+    // What the project itself names; `--remote` and other ways to update take what nobody has seen, or throw changes away.
+    const isPlain = args.every(
+      arg =>
+        arg.known &&
+        (!isFlag(arg) ||
+          /^(--init|--recursive|--depth(=\d+)?|-j\d*|--jobs(=\d+)?|--progress|--quiet|-q|--checkout|--single-branch)$/.test(
+            arg.value,
+          )),
+    )
+    if (verb && /^(update|init|sync)$/.test(verb.value) && isPlain && verb.value !== 'sync') return undefined
     return verb && !/^(status|summary)$/.test(verb.value)
       ? say(call, 'git.submodule-edit', 'MEDIUM', `git submodule ${verb.text}`, verb)
       : undefined
@@ -101,6 +111,7 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   },
   rm: (call, args) => {
     const wide = has(args, /^(-[a-zA-Z]*[fr][a-zA-Z]*|--force|\.|\*)$/)
+    // It takes files out of the index and leaves them where they are.
     if (has(args, /^--cached$/)) return undefined
     return wide ? say(call, 'file.delete', 'HIGH', 'git rm deletes files', wide) : undefined
   },
@@ -117,7 +128,9 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
       const file = findFlag(args, [flag], 'mFCctS')
       if (file?.value) call.path(file.value, 'read')
     }
-    return has(args, /^--amend$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it rewrites the last commit') : undefined
+    const skips = has(args, /^(--no-v(e(r(i(fy?)?)?)?)?|-[aeipqsvz]*n[a-zA-Z]*)$/)
+    if (skips) return say(call, 'git.unchecked', 'MEDIUM', `${skips.text} skips the checks of the project`, skips)
+    return has(args, /^--am(e(nd?)?)?$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it rewrites the last commit') : undefined
   },
   add: (call, args) => {
     for (const arg of args) if (!isFlag(arg)) call.secret(arg)
@@ -148,8 +161,11 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     has(args, /^(-o.*|--remote.*)$/)
       ? say(call, 'write.flag', 'HIGH', 'git archive writes a file or asks another machine')
       : undefined,
-  'format-patch': (call, args) =>
-    has(args, /^--stdout$/) ? undefined : say(call, 'write.files', 'MEDIUM', 'git format-patch writes files'),
+  'format-patch': (call, args) => {
+    const folder = findFlag(args, ['-o', '--output-directory'], 'ovn')
+    if (folder?.value) call.path(folder.value, 'write')
+    return has(args, /^--stdout$/) ? undefined : say(call, 'file.make', 'MEDIUM', 'git format-patch writes files')
+  },
   bundle: (call, args) =>
     has(args, /^(create|unbundle)$/) ? say(call, 'write.flag', 'HIGH', 'git bundle writes a file') : undefined,
   init: (call, args) => {

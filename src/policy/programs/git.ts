@@ -94,7 +94,7 @@ function judgeGit(call: ProgramCall): undefined {
   for (const arg of args)
     if (!arg.known && !TEXT_VERBS.has(verb.value))
       call.say(anyFile ? 'read.indirect' : 'arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
-  judgeCommon(call, args)
+  judgeCommon(call, verb, args)
   judgeHooks(call, { head, verb, args })
   const special = Object.hasOwn(COMMANDS, verb.value) ? COMMANDS[verb.value] : undefined
   if (special?.(call, args) === 'said') return
@@ -137,7 +137,7 @@ function findVerbIndex(args: readonly Arg[]): number {
 }
 
 /** Flags that run a program or write a file, in any git command. */
-function judgeCommon(call: ProgramCall, args: readonly Arg[]): undefined {
+function judgeCommon(call: ProgramCall, verb: Arg, args: readonly Arg[]): undefined {
   const runs = args.find(
     arg =>
       /^--(upload-pack|receive-pack|exec|ext-diff|open-files-in-pager|template|extcmd|to-command|sendmail-cmd|smtp-server|to-cmd|cc-cmd|gpg-program)(=|$)/.test(
@@ -151,8 +151,11 @@ function judgeCommon(call: ProgramCall, args: readonly Arg[]): undefined {
     arg => /^(ext|fd|file|testgit|remote-[a-z]+)::|^-oProxy|^ext::/.test(arg.value) || /^[a-z-]+::/.test(arg.value),
   )
   if (remote) call.say('git.exec', 'HIGH', `${remote.text} makes git run a program`, remote)
+  // To take a file with secrets out of the index shows nothing of it.
+  const unstages = verb.value === 'rm' && args.some(arg => arg.value === '--cached')
   for (const [index, arg] of args.entries())
     if (
+      !unstages &&
       !isFlag(arg) &&
       !/^(-[a-zA-Z]*m|--message|--grep|-S|-G|--author|-L|--format|--pretty)$/.test(args[index - 1]?.value ?? '')
     )

@@ -31,6 +31,8 @@ export function interpreter(language: Language): ProgramRule {
     if (loads) judgeLoad(call, loads.arg, loads.value)
     const code = findFlag(args, language.inline, shorts)
     if (code) judgeFiles(call, code.value, language)
+    if (code?.value && emptiesFiles(call, args, code.value))
+      call.say('file.delete', 'HIGH', 'a program that prints nothing empties the files', code.value)
     if (code)
       return code.value
         ? judgeInline(call, code.value)
@@ -50,7 +52,7 @@ export function interpreter(language: Language): ProgramRule {
     if (checks?.some(flag => args.some(arg => arg.value === flag))) {
       for (const arg of args)
         if (isFlag(arg) && !checks.includes(arg.value))
-          call.say('tool.flag', 'MEDIUM', `${arg.text} is an unusual word in a check`, arg)
+          call.hold('tool.flag', 'MEDIUM', `${arg.text} is an unusual word in a check`, arg)
       return file ? call.path(file, 'read') : undefined
     }
     if (args.some(arg => arg.value === '--test')) return judgeProjectRun(call, 'it runs the tests of the project')
@@ -67,6 +69,13 @@ export function interpreter(language: Language): ProgramRule {
     if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
     call.say('code.interactive', 'MEDIUM', `${call.name} without a script waits for input`)
   }
+}
+
+/** `perl -i -ne '' f`: in place, with a program that prints nothing. With `-p` every line is printed. */
+function emptiesFiles({ name }: ProgramCall, args: readonly Arg[], { known, value }: Arg): boolean {
+  const clusters = args.map(arg => arg.value).filter(word => /^-[a-zA-Z0-9]/.test(word))
+  if (!/^(perl|ruby)/.test(name) || !known || !clusters.some(word => /^-[a-zA-Z0-9]*i/.test(word))) return false
+  return !clusters.some(word => /^-[a-zA-Z0-9]*p/.test(word)) && !/\b(print\w*|puts|say|p|write)\b/.test(value)
 }
 
 function judgeProjectRun(call: ProgramCall, text: string): undefined {
@@ -149,14 +158,14 @@ function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
   for (const arg of rest) call.path(isFlag(arg) ? { ...arg, value: '-' } : arg, 'read')
   if (SHOWS.test(module.value)) return judgeShown(call, module, rest)
   if (/^(timeit|cProfile|profile|trace|pdb|runpy)$/.test(module.value)) return judgeRun(call, module, rest)
-  call.say('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
+  call.hold('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
 }
 
 function judgeShown(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefined {
   if (/^(py_compile|compileall|build)$/.test(module.value)) judgeToolWords(call, rest)
   for (const arg of rest)
     if (isFlag(arg) && !SHOW_FLAGS.test(arg.value))
-      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${module.text} that the policy knows`, arg)
+      call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${module.text} that the policy knows`, arg)
   const [, out] = findOperands(rest, ['--indent', '-m', '--mode'])
   if (out && module.value === 'json.tool') judgeWritten(call, out, out)
   if (/^(tarfile|zipfile)$/.test(module.value) && !rest.some(arg => /^(-l|-t|--list|--test)$/.test(arg.value)))

@@ -36,7 +36,7 @@ function awk(call: ProgramCall): undefined {
 function judgeText(call: ProgramCall, program: Arg): undefined {
   if (!program.known)
     return call.say('code.unknown', 'MEDIUM', 'part of the awk program is known only when it runs', program)
-  const bare = withoutLiterals(program.value)
+  const bare = withoutLiterals(program.value).replaceAll('||', ' ')
   if (/\bsystem\s*\(|\bgetline\b|@\w|\||\bENVIRON\b/.test(bare))
     return call.say('code.alarming', 'HIGH', 'the awk program runs commands or reads elsewhere', program)
   if (/\bprintf?\b[^;}\n]*>/.test(withoutBrackets(bare)))
@@ -92,7 +92,7 @@ function deno(call: ProgramCall): undefined {
   if (verb?.value === 'eval') return rest[0] ? judgeInline(call, rest[0]) : undefined
   if (verb && /^(test|lint|fmt|check|info|doc|types|bench|coverage|cache|outdated)$/.test(verb.value)) {
     const odd = call.args.find(arg => isFlag(arg) && !DENO_FLAGS.test(arg.value))
-    if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of deno that the policy knows`, odd)
+    if (odd) call.hold('tool.flag', 'MEDIUM', `${odd.text} is not a flag of deno that the policy knows`, odd)
     return judgeForeignWords(call)
   }
   if (verb && /^(run|serve)$/.test(verb.value) && rest[0]) {

@@ -123,7 +123,7 @@ export const JAVASCRIPT: ProgramRules = {
     for (const arg of call.args)
       if (!isFlagLike(arg.value) && !takesNext(call.args[call.args.indexOf(arg) - 1]?.value)) judgePart(call, arg)
     const odd = call.args.find(arg => isFlagLike(arg.value) && !CONCURRENTLY.test(arg.value))
-    if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of concurrently that the policy knows`, odd)
+    if (odd) call.hold('tool.flag', 'MEDIUM', `${odd.text} is not a flag of concurrently that the policy knows`, odd)
   }),
   nodemon: call => {
     call.say('script.run', 'MEDIUM', 'nodemon runs a program again and again')

@@ -100,7 +100,7 @@ function readLocks(call: ProgramCall, registry: Registry): (name: string) => boo
 }
 
 /** Whether a program of this name is in `node_modules/.bin`. */
-function isInstalled(call: ProgramCall, program: string): boolean {
+export function isInstalled(call: ProgramCall, program: string): boolean {
   return foldersAbove(call).some(folder => {
     const found = look(call, join(folder, 'node_modules/.bin'))
     return found?.is === 'folder' && found.names.includes(program)

@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
-import { judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
+import { isInstalled, judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
 import { judgePackageScripts } from './package-scripts.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
@@ -14,6 +14,9 @@ export interface Manager {
   runs?: RegExp
   /** Like `runs`, but they fetch the program first. */
   fetches?: RegExp
+  /** Those of them that run what is installed if it is there. */
+  execs?: RegExp
+  isLocal?: (tool: string) => boolean
   high: [RegExp, string][]
   /** Flags that a LOW verb may have; any other makes it MEDIUM. */
   flags: RegExp
@@ -47,7 +50,7 @@ export function manager(row: Manager): ProgramRule {
     if (high) return
     judgeAdded(call, operands, after)
     if (row.runs?.test(line)) return judgeScript(call, operands, after)
-    if (row.fetches?.test(line)) return judgeFetched(call, operands.slice(1), after)
+    if (row.fetches?.test(line)) return judgeFetched(call, { verb, words: operands.slice(1), after, row })
     if (row.installs?.test(line)) return judgeInstalled(call, operands.slice(1), after)
     if (
       /^(config|c|get) /.test(line) &&
@@ -161,9 +164,17 @@ export function judgeInstalled(call: ProgramCall, packages: readonly Arg[], afte
   }
 }
 
-function judgeFetched(call: ProgramCall, words: readonly Arg[], after: readonly Arg[]): undefined {
-  call.say('pkg.exec', 'MEDIUM', `${call.name} may fetch a program and runs it`, words[0])
+function judgeFetched(
+  call: ProgramCall,
+  { verb, words, after, row }: { verb: Arg; words: readonly Arg[]; after: readonly Arg[]; row: Manager },
+): undefined {
   const inner = words.length > 0 ? words : after
+  // `npm exec` runs what is installed, and fetches only what is not.
+  const isHere =
+    inner[0]?.known &&
+    row.execs?.test(verb.value) &&
+    (row.isLocal?.(inner[0].value) || isInstalled(call, inner[0].value))
+  if (!isHere) call.say('pkg.exec', 'MEDIUM', `${call.name} may fetch a program and runs it`, words[0])
   if (inner[0]) judgeUnlistedProgram(call, inner[0])
   if (inner[0] && !/[@:]|^\./.test(inner[0].value)) call.run(call.args.slice(call.args.indexOf(inner[0])))
   for (const arg of inner)

@@ -1,7 +1,7 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { type Arg, deriveArg, findOperands, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
-import { judgeUnlisted, judgeUnlistedProgram } from './lock-files.ts'
+import { isInstalled, judgeUnlisted, judgeUnlistedProgram } from './lock-files.ts'
 import { type Manager, manager } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
@@ -23,11 +23,13 @@ const NODE_FLAGS =
   /^(--(workspaces?|if-present|silent|save(-dev|-exact|-optional|-peer|-prod|-bundle)?|no-save|dev|exact|optional|peer|prod|production|omit|include|legacy-peer-deps|strict-peer-deps|json|depth|all|long|parseable|no-audit|audit|no-fund|fund|prefer-offline|prefer-online|offline|loglevel|verbose|quiet|color|no-color|progress|no-progress|ignore-scripts|dry-run|package-lock-only|no-package-lock|frozen-lockfile|no-frozen-lockfile|immutable|audit-level|recursive|filter|parallel|stream|if-present|no-bail|bail|reporter|watch|coverage|ci|version|help|latest|production|non-interactive|network-timeout|no-optional|no-lockfile|topological(-dev)?|interlaced|jobs|since|aggregate-output|sort|no-sort|resume-from|include-workspace-root|lockfile-only|fix-lockfile|mode|inline-builds|check-cache|check-files|pure-lockfile|strict|interactive|no-interactive|check|fix|bun|hot|smol|timeout|only|only-failures|rerun-each|todo|env-file-if-exists)(=.*)?|-[wsDSEOPBadqrFvhCWTRiAptLj?]+|-dd+|-r\d*)$/
 
 const npm: Manager = {
-  low: /^(test|t|tst|it|cit|install-test|start|stop|restart|ls|list|ll|la|view|info|show|v|outdated|audit( fix)?|explain|why|root|prefix|bin|ping|search|s|se|find|fund|doctor|docs|home|repo|bugs|issues|query|sbom|help|help-search|completion|whoami|version|diff|config (get|list|ls)|c (get|list|ls)|get|cache (ls|verify)|pack|dist-tag ls|licenses)( |$)/,
+  low: /^(test|t|tst|it|cit|install-test|start|stop|restart|ls|list|ll|la|view|info|show|v|outdated|audit( fix)?|explain|why|root|prefix|bin|ping|search|s|se|find|fund|doctor|docs|home|repo|bugs|issues|query|sbom|help|help-search|completion|whoami|version|diff|config (get|list|ls)|c (get|list|ls)|get|cache (ls|verify)|pack|dist-tag ls|licenses|pkg get)( |$)/,
   installs:
     /^(install|i|in|ins|inst|isntall|add|ci|clean-install|update|up|upgrade|udpate|dedupe|ddp|prune|uninstall|un|remove|rm|r|unlink|import|fetch)( |$)/,
   runs: /^(run|run-script|rum|urn)( |$)/,
   fetches: /^(exec|x|create|init|dlx)( |$)/,
+  execs: /^(exec|x)$/,
+  isLocal: isLocalTool,
   high: NODE_HIGH,
   flags: NODE_FLAGS,
   highFlags:
@@ -64,7 +66,12 @@ const npm: Manager = {
 
 /** Tools that projects commonly have installed, so that `npx` runs the installed one. */
 const LOCAL_TOOLS =
-  /^(tsc|eslint|prettier|jest|vitest|mocha|ava|tap|c8|nyc|biome|knip|turbo|nx|vite|webpack|rollup|esbuild|next|nuxt|astro|tsup|stylelint|commitlint|markdownlint|markdownlint-cli2|cspell|playwright|cypress|tsx|ts-node|prisma|drizzle-kit|svelte-check|vue-tsc|ng|expo|react-scripts|lint-staged|depcheck|madge|size-limit|publint|attw|oxlint|dprint|karma|jasmine|wdio|storybook|sb|typedoc|tailwindcss|postcss|sass|babel|swc|rimraf|concurrently|npm-run-all|run-s|run-p|cross-env|dotenv|nodemon|http-server|serve|jsdoc|graphql-codegen|openapi-typescript|standard|xo|gulp|grunt|parcel)$/
+  /^(tsc|eslint|prettier|jest|vitest|mocha|ava|tap|c8|nyc|biome|knip|turbo|nx|vite|webpack|rollup|esbuild|next|nuxt|astro|tsup|stylelint|commitlint|markdownlint|markdownlint-cli2|cspell|playwright|cypress|tsx|ts-node|prisma|drizzle-kit|svelte-check|vue-tsc|ng|expo|react-scripts|lint-staged|depcheck|madge|size-limit|publint|attw|oxlint|dprint|karma|jasmine|wdio|storybook|sb|typedoc|tailwindcss|postcss|sass|babel|swc|rimraf|concurrently|npm-run-all|run-s|run-p|cross-env|dotenv|nodemon|http-server|serve|jsdoc|graphql-codegen|openapi-typescript|standard|xo|gulp|grunt|parcel|knex|sequelize|sequelize-cli|typeorm|changeset|tsd|patch-package|syncpack|jscpd|unimported|ts-prune|type-coverage|api-extractor|wait-on|json-server|msw|license-checker|source-map-explorer|vite-node|vite-bundle-visualizer|eleventy|@11ty\/eleventy|@biomejs\/biome|npm-check|depcruise|dependency-cruiser|remark|alex|textlint|tsc-alias|tsc-watch|ts-jest|eslint_d|htmlhint|linthtml|pa11y|mikro-orm|node-pg-migrate|swagger-cli|redocly|spectral|ajv|quicktype|svgo|imagemin|terser|uglifyjs|clean-css|cleancss|purgecss|sirv|live-server)$/
+
+/** Whether projects commonly have this program installed. */
+function isLocalTool(name: string): boolean {
+  return LOCAL_TOOLS.test(name)
+}
 
 function npx(call: ProgramCall): undefined {
   const { args } = call
@@ -91,7 +98,7 @@ function npx(call: ProgramCall): undefined {
   const fetches = flags.some(
     arg => !/^(--no-install|--no|--quiet|-q|--silent|--offline|--prefer-offline|--bun)$/.test(arg.value),
   )
-  if (!LOCAL_TOOLS.test(tool.value) || fetches)
+  if (!(isLocalTool(tool.value) || isInstalled(call, tool.value)) || fetches)
     call.say('pkg.exec', 'MEDIUM', `${tool.text} may be fetched and run`, tool)
   const packages = packagesOf(flags)
   if (packages.length === 0) judgeUnlistedProgram(call, tool)
@@ -114,6 +121,8 @@ const RUBY_ADDS = /^(install|i|add|inject|require|req|r)$/
 function ruby(call: ProgramCall): undefined {
   const [verb, ...packages] = findOperands(call.args, ['-v', '--version', '-g', '--group', '--source', '-s'])
   if (verb && RUBY_ADDS.test(verb.value)) judgeUnlisted(call, packages, call.name === 'composer' ? 'php' : 'ruby')
+  const branch = packages.find(arg => /[:@ ]dev-|@dev$|#/.test(arg.value))
+  if (branch) call.say('pkg.foreign', 'MEDIUM', `${branch.text} is no released version`, branch)
   RUBY(call)
 }
 
@@ -217,7 +226,7 @@ export const PACKAGES: ProgramRules = {
     system,
   ),
   ...named(
-    'twine flit bumpversion semantic-release release-it np changeset standard-version goreleaser jreleaser vsce ovsx',
+    'twine flit bumpversion semantic-release release-it np standard-version goreleaser jreleaser vsce ovsx',
     verbs({
       rows: [
         [/^(publish|upload|release|version|package)( |$)|^$/, 'HIGH', 'pkg.publish', 'publishes'],
@@ -231,6 +240,13 @@ export const PACKAGES: ProgramRules = {
       otherwise: { risk: 'HIGH', code: 'pkg.publish', text: 'publishes' },
     }),
   ),
+  changeset: verbs({
+    rows: [
+      [/^(publish|tag|pre)( |$)/, 'HIGH', 'pkg.publish', 'publishes'],
+      [/^(add|status|init|version)( |$)|^$/, 'MEDIUM', 'tool.other', 'notes changes for the next version'],
+    ],
+    otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'works on packages' },
+  }),
   lerna: verbs({
     rows: [
       [/^(publish|version)( |$)/, 'HIGH', 'pkg.publish', 'publishes'],

@@ -166,7 +166,7 @@ function judgeKnownFlags(call: ProgramCall, args: readonly Arg[]): undefined {
   for (const arg of args.slice(0, args.length - inner.length)) {
     if (arg.value === '--') return
     if (isFlag(arg) && !KNOWN.test(arg.value))
-      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+      call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
   }
 }
 
@@ -202,6 +202,6 @@ export function pytest(call: ProgramCall): undefined {
   if (odd && !reports && !/^--co$/.test(odd.value))
     call.say('pkg.flag', 'MEDIUM', `${odd.text} changes what pytest loads or writes`, odd)
   for (const arg of scanFlags(call.args, PYTEST_FLAGS).unknown)
-    call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of pytest that the policy knows`, arg)
+    call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of pytest that the policy knows`, arg)
   judgeToolWords(call, call.args)
 }

@@ -3,7 +3,9 @@ import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { judgeAssignment } from '../classify/environment.ts'
 import { isStandardDevice } from '../classify/judge-file.ts'
+import { findSecretPart, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, findOperands, HOLE, isFlag } from '../shell/args.ts'
+import { expandBraces } from '../shell/expand.ts'
 import { type FlagSpec, type FlagTable, flagTable, type ScannedFlags, scanFlags } from '../shell/flag-table.ts'
 import { judgeToolWords } from './run-code.ts'
 
@@ -106,7 +108,7 @@ function judgeKnown(call: ProgramCall, known: RegExp): undefined {
   for (const arg of call.args) {
     if (arg.value === '--') return
     if (isFlag(arg) && !known.test(arg.value))
-      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+      call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
   }
 }
 
@@ -164,6 +166,8 @@ export function judgeFlags(call: ProgramCall, { flags, unknown }: ScannedFlags):
     else if (kind === 'writes') judgeWritten(call, arg, value)
     else if (kind === 'asks') call.say('flag.unusual', 'MEDIUM', `${arg.text} is not an everyday flag`, arg)
     if (value === undefined) continue
+    // A search for all files of a pattern shows what is in them.
+    if (SEARCHED.has(name) && SEARCHERS.test(call.name)) judgeSearched(call, value)
     if (kind === 'reads') call.path(value, 'read')
     // `--file=.env`: the value of any flag may be the path of a secret.
     else if (arg.value.includes('=')) call.secret(value)
@@ -174,6 +178,19 @@ export function judgeFlags(call: ProgramCall, { flags, unknown }: ScannedFlags):
     const equals = arg.value.indexOf('=')
     if (equals > 0) call.secret({ ...arg, value: arg.value.slice(equals + 1) })
   }
+}
+
+const SEARCHERS = /^(z?[ef]?grep|ggrep|rg|ag|ack|git)$/
+const SEARCHED = new Set(['include', 'g', 'G', 'glob', 'iglob', 'file-search-regex'])
+
+/** Judges the pattern of the files that are searched: one that finds files with secrets shows what is in them. */
+function judgeSearched(call: ProgramCall, { value, known, text }: Arg): undefined {
+  if (!known || value.startsWith('!')) return
+  const patterns = expandBraces(value) ?? [value]
+  if (
+    patterns.some(pattern => globFindsSecret(pattern) || findSecretPart(pattern.replace(/[\\$^]/g, '')) !== undefined)
+  )
+    call.say('path.secret', 'HIGH', `${text} finds files with secrets`)
 }
 
 /** Judges a file that the program writes because of a flag or a word. */

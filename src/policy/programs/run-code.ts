@@ -1,9 +1,10 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
+import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
-import { judgePath } from '../paths/judge-path.ts'
-import { type Arg, isFlag } from '../shell/args.ts'
+import { isHeldWrite, judgePath } from '../paths/judge-path.ts'
+import { type Arg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeStep } from './step-names.ts'
 
@@ -30,12 +31,38 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   }
   if (PRINTS_A_TEXT.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
-  const hit = [...ALARMING, FOREIGN].map(shape => shape.exec(code.value)).find(match => match !== null)
-  if (hit)
-    return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
-  if (onlyComputes(code.value))
+  const computes = onlyComputes(code.value)
+  // In a text that only computes, the words of a command are a string.
+  const shapes = [...ALARMING.filter((_, index) => !(computes && index === COMMAND_WORDS)), FOREIGN]
+  const hit = shapes.map(shape => shape.exec(code.value)).find(match => match !== null)
+  if (hit) {
+    const say = onlyWritesHere(call, code.value) ? call.hold : call.say
+    return say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
+  }
+  if (computes)
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
-  call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
+  call[COMPOSES.test(code.value) ? 'say' : 'hold']('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
+}
+
+/** Names that are put together when the program runs, so that no other pattern sees them. */
+const COMPOSES =
+  /["'`]\s*(\+|\.\.|\.|%|<<)|(\+|<<|%)\s*["'`]|\[\s*["'`]|\$\{|constructor|__\w|\\[xu0-7]|\b(chr|ord|join|reverse\w*|replace\w*|send|public_send|call|apply|Reflect|vars|dir|map)\b/
+const COMMAND_WORDS = 1
+/** Shapes of code that writes files, and of nothing else. */
+const WRITING = new Set([5, 6])
+
+/** Whether a program text, as far as it alarms, only writes files by plain names: none that is hidden, absolute or above. */
+function onlyWritesHere({ scope: { cwd }, fence }: ProgramCall, text: string): boolean {
+  if (FOREIGN.test(text) || ALARMING.some((shape, index) => !WRITING.has(index) && shape.test(text))) return false
+  if (/\b(input|argv|shutil|move|copy\w*|cp\w*|unlink\w*|rm\w*|remove\w*|delete\w*|truncate\w*|rename\w*)\b/.test(text))
+    return false
+  const literals = text.match(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`/g) ?? []
+  return literals.every(literal => {
+    const path = literal.slice(1, -1)
+    const isPath = /^[\w./@-]+$/.test(path)
+    if (/^(\.(?!\/)|\/|~)|\.\.|\/\./.test(path)) return false
+    return !isPath || (cwd !== undefined && isHeldWrite(path, { cwd, fence }))
+  })
 }
 
 /** One call that prints one literal without interpolation. */
@@ -78,6 +105,13 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
     cwd === undefined && !file.value.startsWith('/')
       ? undefined
       : locatePath(file.value, cwd ?? call.fence.boundary, call.fence)
+  if (wasWritten(file, call))
+    return call.say(
+      'script.written',
+      'HIGH',
+      `${file.text} was written by the same command, and nobody has read it`,
+      file,
+    )
   if (place?.where === 'inside')
     return call.say('script.project', own, `${file.text} is a program of the project`, file)
   call.say('script.foreign', 'HIGH', `${file.text} is a program outside the project`, file)
@@ -109,7 +143,7 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
       continue
     }
     if (word.value.startsWith('@') && /^@[\w./-]+$/.test(word.value) && !word.value.includes('/'))
-      call.say('tool.flag', 'MEDIUM', `${arg.text} may be a file with more words`, arg)
+      call.hold('tool.flag', 'MEDIUM', `${arg.text} may be a file with more words`, arg)
     if (/^[a-z][a-z+]*:\/\//i.test(word.value)) call.say('net.address', 'MEDIUM', `${arg.text} is an address`, arg)
     else if (looksOutside(word.value)) judgeOutside(call, word)
     call.secret(word)
@@ -168,6 +202,8 @@ export interface ToolRow {
   fetched?: RegExp
   /** Words that make the tool run or load something else. */
   high?: RegExp
+  /** Known flags with which it writes a file of the project. */
+  output?: RegExp
   /** Words that make the call MEDIUM, although they look like a file. */
   medium?: RegExp
   /** Letters cannot be combined, and long flags may have one dash. */
@@ -191,11 +227,12 @@ export function tool(row: ToolRow = {}): ProgramRule {
   const verbs = row.verbs === undefined ? undefined : new Set(row.verbs.split(/\s+/))
   return call => {
     judgeToolWords(call, call.args)
+    judgeEmptied(call)
     for (const arg of call.args) judgeWord(call, arg, row)
     const { flags, operands, unknown } = scanFlags(call.args, table)
     for (const arg of unknown) {
       if (row.high?.test(arg.value)) continue
-      call.say('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+      call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
     }
     // Operands are steps, or a verb and then files. A file may be called like a step.
     const steps = row.steps ? operands : operands.slice(0, 1).filter(arg => verbs || /^[\w:-]+$/.test(arg.value))
@@ -214,6 +251,24 @@ export function tool(row: ToolRow = {}): ProgramRule {
   }
 }
 
+/** A bundler that empties the folder into which it writes must not be given one that people write. */
+function judgeEmptied(call: ProgramCall): undefined {
+  const empties = call.args.find(arg =>
+    /^--(emptyOutDir|clean|clear|cleanDestinationDir|delete-output)(=true)?$/i.test(arg.value),
+  )
+  const folder = findFlag(call.args, [
+    '--outDir',
+    '--out-dir',
+    '--outdir',
+    '--dist-dir',
+    '--destination',
+    '-d',
+    '--output-path',
+  ])?.value
+  if (empties && folder && /^(\.\/)?(\.|src|lib|app|apps|packages|tests?|docs|public)(\/.*)?$/.test(folder.value))
+    call.say('file.delete', 'HIGH', `${empties.text} empties ${folder.text} first`, empties)
+}
+
 /** `stack exec -- rm x`: the words after the dashes of `exec` are a command. */
 function judgeExec(call: ProgramCall): undefined {
   const exec = call.args.findIndex(arg => /^(exec|cmd|run-commands)$/.test(arg.value))
@@ -228,6 +283,8 @@ function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
     call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
   else if (row.medium?.test(arg.value) || row.medium?.test(key))
     call.say('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
+  else if (row.output?.test(arg.value))
+    call.say('tool.other', 'MEDIUM', `${arg.text} makes ${call.name} write a file`, arg)
   if (!isFlag(arg)) return
   const glued = /^-[crfpIC]((?:[/~]|\.\.).*)$/s.exec(arg.value)?.[1]
   if (glued === undefined && !LOADS.test(arg.value)) return

@@ -42,7 +42,9 @@ export const RUNNERS: ProgramRules = {
     const text = readFedText(call, flags)
     const isListed = text === undefined && isFedByList(call, rest)
     const code = text !== undefined || isListed ? 'arg.listed' : 'arg.unknown'
-    call.say(code, 'MEDIUM', 'xargs takes words from its input')
+    // Whatever process it is: in a sandbox it is one of the agent's own.
+    const say = rest[0]?.value === 'kill' ? call.hold : call.say
+    say(code, 'MEDIUM', 'xargs takes words from its input')
     judgeFed(call)
     if (rest.length === 0) return
     const commands = fillCommands(rest, flags, text).map(words => (isListed ? words.map(markListed) : words))

@@ -1,6 +1,8 @@
-import type { ProgramRules } from '../classify/call.ts'
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { findOperands, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
-import { tool } from './run-code.ts'
+import { judgeToolWords, tool } from './run-code.ts'
+import { judgeStep } from './step-names.ts'
 
 /** Checkers, formatters and runners for Python, Ruby and PHP. */
 export const SCRIPTING_TOOLS: ProgramRules = {
@@ -51,6 +53,7 @@ export const SCRIPTING_TOOLS: ProgramRules = {
       high: /^--init-hook/,
     }),
   ),
+  ...named('uvicorn gunicorn hypercorn daphne waitress-serve granian flask streamlit celery air reflex wgo gow', serve),
   coverage: call => {
     const [verb] = call.args
     if (verb?.value === 'run') return coverageRun(call, call.args.slice(1))
@@ -144,6 +147,33 @@ function coverageRun(call: Parameters<typeof COVERAGE>[0], rest: typeof call.arg
         arg.value,
       ),
   )
-  if (odd) call.say('tool.flag', 'MEDIUM', `${odd.text} is not a flag of coverage that the policy knows`, odd)
+  if (odd) call.hold('tool.flag', 'MEDIUM', `${odd.text} is not a flag of coverage that the policy knows`, odd)
   if (own >= 0) call.run([{ ...call.head, value: 'python3' }, ...rest.slice(own)])
+}
+
+/** Servers that run the application of the project, and reload it. Open to other machines, they are asked about. */
+function serve(call: ProgramCall): undefined {
+  const { name, args } = call
+  const [verb] = findOperands(args, ['--app', '-A', '-e', '--env-file', '--host', '-h', '--port', '-p', '-c'])
+  judgeToolWords(
+    call,
+    args.filter(arg => !/^[\w.]+:[\w.()]+$/.test(arg.value)),
+  )
+  const door = args.find((arg, at) => /^(.*=)?(0\.0\.0\.0|::)(:\d+)?$/.test(arg.value) && isFlag(args[at - 1] ?? arg))
+  if (door) call.hold('net.serve', 'MEDIUM', `${door.text} lets other machines connect`, door)
+  if (name === 'flask' && verb?.value === 'db') {
+    const isForward = args.some(arg =>
+      /^(upgrade|migrate|current|history|heads|init|revision|show|check)$/.test(arg.value),
+    )
+    return call.say(
+      isForward ? 'db.migrate' : 'db.destroy',
+      isForward ? 'MEDIUM' : 'HIGH',
+      'flask migrates a database',
+      verb,
+    )
+  }
+  if (name === 'flask' && verb?.value === 'shell')
+    return call.say('code.interactive', 'MEDIUM', 'flask waits for input', verb)
+  if (verb) judgeStep(call, verb)
+  call.say('script.run', 'MEDIUM', `${name} runs the application of the project`)
 }

@@ -1,4 +1,5 @@
 import type { ProgramRule, ProgramRules } from '../classify/call.ts'
+import { isFlag } from '../shell/args.ts'
 import { named, type ReaderRow, reader } from './rule-builders.ts'
 
 /** Programs that search for a text in files. */
@@ -89,10 +90,16 @@ function search(row: ReaderRow): ProgramRule {
     const wide = call.args.find(arg =>
       /^(-[a-zA-Z]*u[a-zA-Z]*|--hidden|-\.|--no-ignore.*|--unrestricted)$/.test(arg.value),
     )
-    if (wide) call.say('read.wide', 'MEDIUM', `${wide.text} searches what is hidden or ignored`, wide)
+    const telling = call.args.find(arg => !isFlag(arg) && SECRET_WORDS.test(arg.value))
+    if (wide && telling)
+      call.say('read.secrets', 'MEDIUM', `${telling.text} is looked for where secrets are kept`, telling)
+    else if (wide) call.say('read.wide', 'MEDIUM', `${wide.text} searches what is hidden or ignored`, wide)
     plain(call)
   }
 }
+
+/** Words with which somebody looks for secrets and not for code. */
+const SECRET_WORDS = /secret|passw(or)?d|token|api[-_]?key|private[-_ ]key|credential|AKIA|BEGIN .*KEY|_KEY\b/i
 
 /** Programs that sort lines, pick lines out or compare files. */
 export const COMPARERS: ProgramRules = {

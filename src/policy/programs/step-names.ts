@@ -32,6 +32,7 @@ const LOCAL = /^(docker|image)[:_-]?build$|dockerBuild$|buildTar$/
 export function reachesBeyond(step: string): boolean {
   if (LOCAL.test(step)) return false
   const segments = step
+    .replace(/^[^\w@:]+/, '')
     .split(/[:/.]+/)
     .filter(Boolean)
     .map(splitWords)
@@ -59,6 +60,7 @@ export function judgeStep(call: ProgramCall, step: Arg): undefined {
 
 /** Flags whose value is a command, by program. The value is judged like any command. */
 const COMMAND_FLAGS: Record<string, string[]> = {
+  air: ['--build.cmd', '--build.bin', '--build.full_bin', '--build.pre_cmd', '--build.post_cmd'],
   ava: ['--node-arguments'],
   cdk: ['--app', '-a'],
   deno: ['--eval'],

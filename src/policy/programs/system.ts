@@ -1,6 +1,9 @@
-import type { ProgramRules } from '../classify/call.ts'
+import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { staysInSandbox } from '../classify/judge-file.ts'
+import { isHeldRemoval, isHeldWrite } from '../paths/judge-path.ts'
 import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { always, named, verbs, wrapper } from './rule-builders.ts'
+import { judgeScriptFile } from './run-code.ts'
 
 /** Services, schedules, terminals and windows. */
 export const SYSTEM: ProgramRules = {
@@ -53,6 +56,16 @@ export const SYSTEM: ProgramRules = {
         arg.value,
       ),
     )
+    const lists = call.args.every(
+      arg => arg.known && /^(ls|list-\w+|has-session|has|-V|-ls|-list|list-sessions|-t|[\w-]+)$/.test(arg.value),
+    )
+    const verb = call.args[0]?.value ?? ''
+    if (
+      !sends &&
+      lists &&
+      /^(ls|list-(sessions|windows|panes|clients|commands|keys)|has-session|has|-V|-ls|-list)$/.test(verb)
+    )
+      return call.say('system.read', 'MEDIUM', `${call.name} lists terminals`)
     call.say('terminal', sends ? 'HIGH' : 'MEDIUM', `${call.name} runs commands in another terminal`)
   }),
   ...named('xdotool ydotool wtype xte cliclick autohotkey', call =>
@@ -60,21 +73,19 @@ export const SYSTEM: ProgramRules = {
   ),
   ...named(
     'open xdg-open start explorer explorer.exe sensible-browser x-www-browser firefox chromium google-chrome chrome',
-    call =>
-      call.say(
-        'open',
-        call.args.some(arg => isFlag(arg) && /remote-debugging|load-extension|no-sandbox/.test(arg.value))
-          ? 'HIGH'
-          : 'MEDIUM',
-        `${call.name} opens a program`,
-      ),
+    call => {
+      const odd = call.args.some(arg => isFlag(arg) && /remote-debugging|load-extension|no-sandbox/.test(arg.value))
+      // There is no desktop in a sandbox.
+      const isOwn = call.args.every(arg => !isFlag(arg) && staysInSandbox(arg, call))
+      call[isOwn ? 'hold' : 'say']('open', odd ? 'HIGH' : 'MEDIUM', `${call.name} opens a program`)
+    },
   ),
   ...named(
     'nginx apachectl httpd apache2ctl haproxy postfix sshd dockerd containerd redis-server mysqld postgres mongod named dnsmasq vsftpd smbd',
     call => {
       const tests =
         call.args.length > 0 && call.args.every(arg => /^(-t|-T|-v|-V|configtest|-S|check)$/.test(arg.value))
-      call.say(tests ? 'system.read' : 'system.service', 'MEDIUM', `${call.name} is a service`)
+      call.hold(tests ? 'system.read' : 'system.service', 'MEDIUM', `${call.name} is a service`)
     },
   ),
   ...named('wslpath cygpath cygstart', call =>
@@ -84,13 +95,15 @@ export const SYSTEM: ProgramRules = {
 
 /** Programs that are always HIGH. */
 export const DANGERS: ProgramRules = {
+  ...named('rm unlink rmdir rimraf', remove),
   ...named(
-    'rm unlink rmdir shred wipe srm trash trash-put trash-empty rimraf del-cli trash-cli del erase rd deltree sdelete bleachbit',
+    'shred wipe srm trash trash-put trash-empty del-cli trash-cli del erase rd deltree sdelete bleachbit',
     always('HIGH', 'file.delete', 'deletes files'),
   ),
   ...named('truncate fallocate', always('HIGH', 'file.delete', 'empties or reshapes files')),
+  chmod,
   ...named(
-    'chmod chown chgrp chattr setfacl chflags chcon setfattr xattr icacls cacls takeown attrib setcap restorecon semanage setsebool chsh chfn usermod install_name_tool codesign csrutil spctl',
+    'chown chgrp chattr setfacl chflags chcon setfattr xattr icacls cacls takeown attrib setcap restorecon semanage setsebool chsh chfn usermod install_name_tool codesign csrutil spctl',
     always('HIGH', 'file.mode', 'changes rights or ownership'),
   ),
   ...named(
@@ -122,8 +135,9 @@ export const DANGERS: ProgramRules = {
     call.say('disk', 'HIGH', 'dd writes bytes to where of= says')
     for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^(if|of)=/, '') })
   },
+  ...named('kill pkill killall fuser kill-port fkill fkill-cli', kill),
   ...named(
-    'kill pkill killall killall5 skill snice xkill taskkill tskill fuser renice kill-port fkill fkill-cli',
+    'killall5 skill snice xkill taskkill tskill renice',
     always('HIGH', 'proc.kill', "ends processes, which may be others'"),
   ),
   ...named(
@@ -169,8 +183,9 @@ export const DANGERS: ProgramRules = {
     const loose = call.feed.text !== undefined || call.feed.piped || call.args.length > 0
     call.say('interpreter.odd', loose ? 'HIGH' : 'MEDIUM', `${call.name} can run commands from its input`)
   }),
+  ...named('gdb lldb', debug),
   ...named(
-    'gdb lldb ptrace reptyr dtrace gcore radare2 r2 frida rizin',
+    'ptrace reptyr dtrace gcore radare2 r2 frida rizin',
     always('HIGH', 'debugger', 'runs and changes programs from the inside'),
   ),
   ...named('expect autoexpect tclsh wish slsh scsh', always('HIGH', 'interpreter.odd', 'runs commands of a script')),
@@ -195,4 +210,86 @@ const SUM = /^[\w\s.+*/^%()=;,<>-]*$/
 /** `dc -e '1 1 + p'`: the only word is the expression. */
 function isExpression(args: readonly Arg[]): boolean {
   return args.length === 2 && /^(-e|--expression)$/.test(args[0]?.value ?? '')
+}
+
+/** Removing files is HIGH. A sandbox holds it where nothing is lost that a person made. */
+function remove(call: ProgramCall): undefined {
+  const { name, args, scope, fence } = call
+  const flags = args.filter(isFlag)
+  const deep = name === 'rimraf' || flags.some(({ value }) => /^-\w*[rR]|^--rec/.test(value))
+  const places = [scope.cwd, ...scope.folders].filter(cwd => cwd !== undefined)
+  // A folder that rmdir removes is empty.
+  const isHeldPath = ({ known, value: path, glob }: Arg) =>
+    known &&
+    places.every(cwd =>
+      name === 'rmdir' && !glob ? isHeldWrite(path, { cwd, fence }) : isHeldRemoval({ path, deep }, { cwd, fence }),
+    )
+  const isHeld =
+    scope.cwd !== undefined &&
+    flags.every(({ value }) => /^(-[rRfvdI]+|--(recursive|force|verbose|dir)|--)$/.test(value)) &&
+    findOperands(args).length > 0 &&
+    findOperands(args).every(isHeldPath)
+  call[isHeld ? 'hold' : 'say']('file.delete', 'HIGH', `${name} deletes files`)
+  for (const arg of args) if (arg.known && !isFlag(arg)) call.secret(arg)
+}
+
+/** Ending processes is HIGH. In a sandbox there are only those of the agent; ending all of them would end the agent too. */
+function kill(call: ProgramCall): undefined {
+  const { name, args } = call
+  const isWide =
+    name === 'kill'
+      ? args.some(({ value, text }, at) => (at > 0 && value === '-1') || /^[01]$/.test(value) || text.includes('PPID'))
+      : args.some(({ value }) => /^(-[a-zA-Z]*[uUGv]|--(uid|euid|user|group|inverse)(=.*)?|[.*^$]*)$/.test(value))
+  // `%1` is a job of this very shell.
+  if (
+    name === 'kill' &&
+    args.some(({ value }) => value.startsWith('%')) &&
+    args.every(({ known, value }) => known && /^(-[A-Z0-9]+|%[\d%+-]?)$/.test(value))
+  )
+    return call.say('proc.own', 'MEDIUM', 'kill ends a job of its own shell')
+  call[isWide ? 'say' : 'hold']('proc.kill', 'HIGH', `${name} ends processes, which may be others'`)
+}
+
+/** Changing rights is HIGH. A sandbox holds it for files of the project, if it gives nobody else the right to write or to be somebody else. */
+function chmod(call: ProgramCall): undefined {
+  const [mode, ...files] = call.args.filter(
+    arg => !/^-[Rvcf]+$|^--(recursive|verbose|changes|quiet|silent)$/.test(arg.value),
+  )
+  const isHeld =
+    mode?.known === true &&
+    /^([ugoa]*\+[rxX]+|[go]+-[rwxX]+|u[+=][rwxX]+|0?[4-7][0145][0145])$/.test(mode.value) &&
+    files.length > 0 &&
+    files.every(file => !isFlag(file) && staysInSandbox(file, call))
+  call[isHeld ? 'hold' : 'say']('file.mode', 'HIGH', 'chmod changes rights or ownership')
+  for (const arg of files) if (arg.known) call.secret(arg)
+}
+
+/** What a debugger may be told without a person: to run the program of the project and to show its state. */
+const SHOWS_STATE =
+  /^(bt|backtrace|where|run|r|start|continue|c|next|n|step|s|finish|up|down|quit|q|list|l|frame|f|disassemble|info|print|p|ptype|whatis|x|thread|break|b|tbreak|watch|display|set (pagination|confirm|args|print|width|height|logging off)|help)\b[^|!`$;]*$/
+
+/** gdb and lldb: HIGH, because they run and change programs from the inside; MEDIUM for a batch that runs the project's own and shows its state. */
+function debug(call: ProgramCall): undefined {
+  const { name, args } = call
+  const texts = args.filter((_, at) =>
+    /^(-ex|--ex|-eval-command|--eval-command|-o|--one-line)$/.test(args[at - 1]?.value ?? ''),
+  )
+  const dash = args.findIndex(arg => /^--?args$/.test(arg.value))
+  const own = dash < 0 ? args : args.slice(0, dash)
+  const flags = own.filter(isFlag)
+  const isBatch =
+    flags.some(arg => /^--?(batch|b)$/.test(arg.value)) &&
+    flags.every(arg =>
+      /^(--?(batch|ex|eval-command|q|quiet|nx|nh|n|return-child-result|b)|-o|--one-line|--)$/.test(arg.value),
+    )
+  const isPlain = texts.every(
+    text => text.known && SHOWS_STATE.test(text.value) && !/\b(call|shell|python|system)\b|[=(]/.test(text.value),
+  )
+  if (!isBatch || !isPlain) return call.say('debugger', 'HIGH', `${name} runs and changes programs from the inside`)
+  const [program] = [
+    ...own.filter(arg => !isFlag(arg) && !texts.includes(arg)),
+    ...(dash < 0 ? [] : args.slice(dash + 1)),
+  ]
+  call.say('script.run', 'MEDIUM', `${name} runs a program of the project and shows its state`)
+  if (program) judgeScriptFile(call, program)
 }

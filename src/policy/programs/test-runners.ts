@@ -109,8 +109,10 @@ export const OTHER_TOOLS: ProgramRules = {
     'protoc',
     tool({
       words: true,
-      flags: '-I* -I: -proto_path: -decode_raw -print_free_field_numbers',
-      medium: /^(--.*_out.*|-o.*)$/,
+      flags:
+        '-I* -I: -proto_path: -decode_raw -print_free_field_numbers --go_out* --go-grpc_out* --go_opt* --go-grpc_opt* --python_out* --pyi_out* --grpc_python_out* --ts_out* --ts_opt* --es_out* --es_opt* --js_out* --java_out* --kotlin_out* --cpp_out* --csharp_out* --ruby_out* --php_out* --swift_out* --dart_out* --grpc_out* --doc_out* --validate_out*',
+      output: /^--\w+_out=/,
+      medium: /^-o.*$/,
       high: /^--plugin.*$/,
     }),
   ),
@@ -139,7 +141,7 @@ export const OTHER_TOOLS: ProgramRules = {
     ),
   ),
   ...named(
-    'wasm-pack trunk maturin graphql-codegen ansible-lint openapi-generator jupyter ffprobe tldr cargo-nextest typos taplo vale lychee dotslash sqlfluff djlint pyupgrade codespell semgrep',
+    'sqlc oapi-codegen mockgen mockery wire swag templ stringer gqlgen genqlient easyjson gofumpt goimports golines staticcheck govulncheck revive license-checker tsd patch-package syncpack jscpd unimported ts-prune type-coverage api-extractor npm-check depcruise dependency-cruiser remark alex textlint tsc-alias eslint_d htmlhint linthtml pa11y redocly swagger-cli spectral ajv quicktype svgo terser uglifyjs cleancss purgecss source-map-explorer vite-bundle-visualizer eleventy xcbeautify xcpretty tuist xcodegen swiftgen ktlint detekt scalafmt scalafix fourmolu ormolu hlint hpack stylish-haskell erlfmt nixfmt alejandra deadnix statix tflint terraform-docs conftest kubeconform kubeval kube-linter helm-docs markdown-link-check mdl mdformat blacken-docs nbstripout nbqa wasm-pack trunk maturin graphql-codegen ansible-lint openapi-generator jupyter ffprobe tldr cargo-nextest typos taplo vale lychee dotslash sqlfluff djlint pyupgrade codespell semgrep',
     call => {
       call.say('tool.other', 'MEDIUM', `${call.name} builds or checks the project`)
       PROJECT_TOOL(call)
@@ -162,4 +164,8 @@ export const OTHER_TOOLS: ProgramRules = {
   }),
 }
 
-const PROJECT_TOOL = tool({ medium: /^(publish|deploy|login|upload|install)$/ })
+const PROJECT_TOOL = tool({
+  flags:
+    '-i: -o: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all',
+  medium: /^(publish|deploy|login|upload|install)$/,
+})

@@ -24,6 +24,7 @@ export const WRAPPERS: ProgramRules = {
     harmless: '-hvu --unknown-is-real',
     runs: '-l: --lib: -f: --faked: -i: -s: -b:',
     shellAlone: true,
+    besides: { risk: 'MEDIUM', code: 'wrapper', text: 'lets it believe that it is root' },
   }),
   ...named(
     'dbus-run-session dbus-launch',

@@ -102,6 +102,7 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
         inner,
         // `${!x[@]}` and `${!x@}` list names; `${!x}` is the value of the variable that x names.
         ...(prefix === '!' && !all && operation?.type !== 'Names' && { indirect: true }),
+        ...(operation?.type === 'Names' && { names: true }),
         ...(operation?.type === 'Default' && operation.operator.endsWith('=') && { sets: true }),
       }
     }

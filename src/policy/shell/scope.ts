@@ -23,6 +23,8 @@ export interface ShellScope {
   folders: Set<string>
   /** Whether something ran that may have set any variable (`source`, `declare -n`). */
   tainted: boolean
+  /** Files that the same command has written: what is in them was not read. */
+  written: Set<string>
 }
 
 /** The scope at the start of a command, with variables that it may find set. */
@@ -39,6 +41,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     several: new Set(),
     folders: new Set([cwd]),
     tainted: false,
+    written: new Set(),
   }
 }
 

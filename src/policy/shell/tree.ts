@@ -18,6 +18,8 @@ export type WordPart =
       inner: Word[]
       /** `${!x}`: which variable is read is known only when it runs. */
       indirect?: boolean
+      /** `${!x*}`: the names of all variables that begin so. */
+      names?: boolean
       /** `${x:=y}` sets x. */
       sets?: boolean
     }

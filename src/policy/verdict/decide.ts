@@ -1,4 +1,4 @@
-import type { Assessment } from '../../domain/assessment.ts'
+import { type Assessment, highestRisk } from '../../domain/assessment.ts'
 import type { Verdict } from '../../domain/session.ts'
 import { anyMatches, describeRule, findRule, type PolicyRule, parsePattern, runsCommands } from './rules.ts'
 
@@ -25,6 +25,8 @@ export interface DecisionContext {
   /** Whether a person can be asked now. */
   attached: boolean
   unattendedHigh: 'deny' | 'wait'
+  /** Whether the call runs in a sandbox that holds now: what stays in there is left to it. */
+  walled?: boolean
 }
 
 /** A verdict with the rule that decided it. The supervisor puts an `ask` to a person; `morning` lists a refusal for later. */
@@ -37,7 +39,7 @@ export type Decision = Verdict & { rule?: string; morning?: true }
  */
 export async function decide(assessment: Assessment, context: DecisionContext, signal: AbortSignal): Promise<Decision> {
   const { risk } = assessment
-  const reason = assessment.reasons[0]?.text ?? 'nothing risky was found'
+  const reason = explainFirst(assessment)
   const secret = assessment.reasons.find(({ code }) => code === 'secret.leaves')
   // Whoever approves a call sees the secret hidden, so nobody can know what they would send.
   if (secret)
@@ -76,11 +78,30 @@ export async function decide(assessment: Assessment, context: DecisionContext, s
     }
   if (rule?.effect === 'ask')
     return { verdict: 'ask', risk, reason, confidence: 1, by: 'rule', rule: describeRule(rule) }
+  return decideByRisk(context.walled ? leaveToSandbox(assessment) : assessment, context, signal)
+}
+
+async function decideByRisk(assessment: Assessment, context: DecisionContext, signal: AbortSignal): Promise<Decision> {
+  const { risk } = assessment
+  const reason = explainFirst(assessment)
   if (risk === 'LOW' && context.autoApproveLow)
     return { verdict: 'allow', risk, reason, confidence: 0.95, by: 'policy' }
   if (risk === 'HIGH') return decideHigh(assessment, reason, context)
   if (risk === 'MEDIUM') return decideMedium(assessment, reason, context, signal)
   return { verdict: 'ask', risk, reason, confidence: 1, by: 'policy' }
+}
+
+function explainFirst({ reasons }: Assessment): string {
+  return reasons[0]?.text ?? 'nothing risky was found'
+}
+
+/** The assessment of a call in a sandbox: what stays in there is LOW, and the rest counts as it is. */
+export function leaveToSandbox(assessment: Assessment): Assessment {
+  const left = assessment.reasons.filter(({ held }) => held)
+  if (left.length === 0) return assessment
+  const rest = assessment.reasons.filter(({ held }) => !held)
+  const kept = left.map(reason => ({ ...reason, risk: 'LOW' as const, text: `the sandbox holds it: ${reason.text}` }))
+  return { ...assessment, risk: highestRisk(rest.map(reason => reason.risk)), reasons: [...rest, ...kept] }
 }
 
 const KEEP_SECRET = 'do without it, or let a program of the project read it where it is kept'

@@ -62,6 +62,8 @@ export async function judgeRequest(
         },
         attached: deps.terminals.isAttached(live.id),
         unattendedHigh: policy.unattendedHigh,
+        // The process says it, not the settings: a window of an earlier daemon may run without the sandbox that is planned now.
+        walled: live.agent.session?.walled === true,
       },
       signal,
     )

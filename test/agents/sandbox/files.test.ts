@@ -40,6 +40,32 @@ sandboxed('the project and the agent’s own state are written, and nothing else
   assert.deepEqual(existsSync(join(elsewhere, 'x')), false)
 })
 
+sandboxed('what the judgement leaves to a sandbox changes nothing outside of the project', async t => {
+  const [project, beside] = [gitProject(t), tempDir(t)]
+  for (const file of ['dist/a.js', 'src/a.pyc', '.env.example', 'run.sh']) {
+    mkdirSync(join(project, file, '..'), { recursive: true })
+    writeFileSync(join(project, file), 'x')
+  }
+  writeFileSync(join(beside, 'kept'), 'x')
+  const other = spawn('/bin/sleep', ['300'], { stdio: 'ignore' })
+  t.after(() => other.kill('SIGKILL'))
+  const { sh, agent } = await inSandbox(t, { project, settings: { network: ['*'] } })
+  assert.equal(agent.walled, false, 'nothing runs yet')
+  const held = [
+    ...[`kill -9 ${other.pid}`, 'pkill -9 -x sleep', 'rm -rf dist', "find . -name '*.pyc' -delete", 'echo a > out.log'],
+    ...['echo a > /tmp/out.log', `rm -rf ${beside}`, 'cp .env.example .env', 'ln -s run.sh link', 'chmod +x run.sh'],
+  ]
+  const { out } = await sh(
+    `${held.map(line => `${line} 2>/dev/null`).join('; ')}; cat /tmp/out.log; ls dist 2>&1 | wc -l`,
+  )
+  assert.equal(agent.walled, true)
+  assert.equal(out, 'a\n1')
+  assert.deepEqual([other.exitCode, other.signalCode, existsSync(`/proc/${other.pid}`)], [null, null, true])
+  assert.ok(existsSync(join(beside, 'kept')))
+  assert.ok(!existsSync('/tmp/out.log') || readFileSync('/tmp/out.log', 'utf8') !== 'a\n')
+  assert.ok(existsSync(join(project, '.env')) && !existsSync(join(project, 'src/a.pyc')))
+})
+
 sandboxed('of the home directory nothing is seen but programs, and what was named', async t => {
   const home = tempDir(t)
   for (const file of [

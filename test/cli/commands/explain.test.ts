@@ -22,6 +22,7 @@ test('a command is shown as a tree with the risk of each piece, what decided and
     '',
     'Risk:      HIGH',
     'Verdict:   denied with nobody there; a person is asked at an attached terminal',
+    'Sandbox:   LOW and allowed where the agent runs in a sandbox (the sandbox holds it: rm deletes files)',
     'Decided:   HIGH risk, and no rule says otherwise',
     'Reason:    rm deletes files; leave the file where it is and name it in your report',
     'What would change it:',

@@ -55,6 +55,15 @@ test('the brain does not decide about HIGH, and --allowed-tools decides only abo
   assert.equal((await judged(t, 'rm y', { live: allowed })).verdict, 'deny')
 })
 
+test('what stays in a sandbox is allowed only while the process itself says that it runs in one', async t => {
+  const planned = { made: { program: '/usr/bin/bwrap', version: '1' } }
+  const open = { ...aLiveSession().settings.open, sandbox: planned } as LiveMembers['open']
+  const walled = (value: boolean | undefined) => ({ session: { walled: value } }) as unknown as LiveMembers
+  assert.equal((await judged(t, 'rm -rf dist', { live: walled(true) })).verdict, 'allow')
+  for (const live of [walled(false), walled(undefined), {}, { open }, { open, ...walled(false) }] as LiveMembers[])
+    assert.equal((await judged(t, 'rm -rf dist', { live })).verdict, 'deny', JSON.stringify(live))
+})
+
 const REQUEST: Request = { callId: 'c-1', tool: 'Bash', input: { command: 'rm x' }, cwd: '/p' }
 const HIGH = { risk: 'HIGH', confidence: 1 } as const
 const REASONS = [{ code: 'file.delete', risk: 'HIGH', text: 'rm deletes' } as const]

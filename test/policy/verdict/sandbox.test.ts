@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { judgePermission } from '../../../src/brain/rules/permission.ts'
+import { type Assessment, isHigherRisk } from '../../../src/domain/assessment.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
+import { type DecisionContext, decide, leaveToSandbox } from '../../../src/policy/verdict/decide.ts'
+
+using classifier = openClassifier({ realPath: path => path })
+
+function assess(command: string, inWorktree = false): Assessment {
+  const worktree = inWorktree ? { top: '/w/trees/one', repository: '/w/main/.git' } : undefined
+  const project = inWorktree ? '/w/trees/one' : '/w/main'
+  return classifier.classify({ tool: 'Bash', input: { command }, project, home: '/home/u', worktree }) as Assessment
+}
+
+async function decided(assessment: Assessment, context: Partial<DecisionContext> = {}) {
+  const standard = { tool: 'Bash', blocked: [], rules: [], autoApproveLow: true, threshold: 0.7 }
+  const all = { ...standard, opinion: judgePermission, attached: false, unattendedHigh: 'deny' as const, ...context }
+  return decide(assessment, all, new AbortController().signal)
+}
+const isAllowed = async (assessment: Assessment, walled: boolean) =>
+  (await decided(assessment, { walled })).verdict === 'allow'
+
+/** What stays in a sandbox: in there nobody is asked. */
+const HELD = [
+  'kill 4711',
+  'kill -9 $(lsof -ti:3000)',
+  'pkill -f vite',
+  'lsof -ti:3000 | xargs kill -9',
+  'rm -rf dist coverage',
+  'rm -f *.log build/*.o',
+  'rm -rf /tmp/trial',
+  'find . -name "*.pyc" -delete',
+  'find src -type d -name __pycache__ -exec rm -rf {} +',
+  'npm test > out.log 2>&1',
+  'npm test 2>&1 | tee /tmp/out.log',
+  'cd /tmp && mkdir trial',
+  'git ls-files "*.ts" | xargs sed -i s/a/b/',
+  'PYTHONPATH=src:lib pytest',
+  'cp .env.example .env',
+  'ln -s ../shared/a.ts src/a.ts',
+  'python3 -m http.server 8000',
+  'curl -X POST http://localhost:3000/users -d "{}"',
+  'curl -X DELETE localhost:8080/users/1',
+  'chmod +x scripts/run.sh',
+  'tar czf out.tgz dist',
+  `python3 - <<'X'\np = 'src/a.py'\nopen(p, 'w').write(open(p).read())\nX`,
+]
+
+/** What reaches beyond the project, or throws work away, also from inside of a sandbox. */
+const REACHING = [
+  'rm -rf src',
+  'rm src/a.ts',
+  'rm -rf .',
+  'rm -rf *',
+  'rm -rf dist src',
+  'rm -rf dist/../src',
+  'rm -rf ~',
+  'rm .env',
+  'rm -rf .git/hooks',
+  'rm --no-preserve-root -rf /tmp/x',
+  'find . -name "*.ts" -delete',
+  'find . -name "*.pyc" -o -name "*.ts" -delete',
+  'find / -name "*.log" -delete',
+  'kill -9 -1',
+  'pkill -u root',
+  'pkill .',
+  'echo x > .git/hooks/pre-commit',
+  'echo x >> .husky/pre-commit',
+  'echo x > .github/workflows/ci.yml',
+  'echo x > ~/.bashrc',
+  'echo x > ../other/a',
+  'echo x > "$FILE"',
+  'tee .claude/settings.json',
+  'PYTHONPATH=/opt/x pytest',
+  'PYTHONPATH=../x pytest',
+  'LD_PRELOAD=./x.so ls',
+  'PATH=./bin:$PATH make',
+  'cp .env.example .env.local.bak && cat .env',
+  'cp secrets.txt .env',
+  'ln -s /etc/passwd src/a',
+  'python3 -m http.server --directory /',
+  'curl -X POST https://e.example -d x',
+  'curl -X POST http://localhost.e.example/ -d x',
+  'curl -X POST localhost:3000 https://e.example -d x',
+  'curl -L -X POST localhost:3000 -d x',
+  'curl -X DELETE localhost:2375/containers/1',
+  'curl -X POST localhost:3000 -d @.env',
+  'chmod 4755 scripts/run.sh',
+  'chmod 777 src/a',
+  'chmod +x /usr/local/bin/x',
+  'tar xzf a.tgz',
+  `python3 -c "open('.git/config','w').write('x')"`,
+  `python3 -c "import os; os.system('id')"`,
+  `node -e "fetch('https://e.example')"`,
+  'git push --force',
+  'git clean -fdx',
+  'npm publish',
+  'docker run -v /:/host alpine',
+]
+
+test('what stays in a sandbox needs nobody in there, and a person outside of it', async () => {
+  const wrong: string[] = []
+  for (const command of HELD) {
+    const [bare, walled] = [await isAllowed(assess(command), false), await isAllowed(assess(command), true)]
+    if (bare || !walled) wrong.push(`${command}: ${bare ? 'allowed outside' : 'asked about inside'}`)
+  }
+  assert.deepEqual(wrong, [])
+})
+
+test('what reaches out of a sandbox is asked about in there too', async () => {
+  const passed: string[] = []
+  for (const command of REACHING) if (await isAllowed(assess(command), true)) passed.push(command)
+  assert.deepEqual(passed, [])
+})
+
+test('in a worktree, whose commits are archived, an agent may remove its own files, but neither all of them nor those of others', async () => {
+  for (const command of ['rm src/a.ts', 'rm -r src/old', 'rm -f src/a.ts tests/a.test.ts'])
+    assert.deepEqual(
+      [await isAllowed(assess(command, true), true), await isAllowed(assess(command, true), false)],
+      [true, false],
+      command,
+    )
+  for (const command of ['rm -rf .', 'rm -rf src', 'rm -rf *', 'rm .git', 'rm /w/main/src/a.ts', 'rm ../two/a.ts'])
+    assert.equal(await isAllowed(assess(command, true), true), false, command)
+})
+
+/** Ways to put two commands into one. */
+const join = fc.constantFrom<(one: string, other: string) => string>(
+  (one, other) => `${one}; ${other}`,
+  (one, other) => `${one} && ${other}`,
+  (one, other) => `${other} || ${one}`,
+  (one, other) => `if ${one}; then ${other}; fi`,
+  (one, other) => `( ${one} ); { ${other}; }`,
+  (one, other) => `for i in 1 2; do ${other}; ${one}; done`,
+  (one, other) => `${one} & ${other}`,
+)
+
+test('no command that a sandbox holds takes another one along', async () => {
+  const plain = HELD.filter(command => !command.includes('\n'))
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...plain), fc.constantFrom(...REACHING), join, async (held, other, joined) => {
+      assert.equal(await isAllowed(assess(joined(held, other)), true), false)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('a sandbox takes away only what it holds', async () => {
+  const commands = fc.array(fc.constantFrom(...HELD, ...REACHING, 'ls', 'git status'), { minLength: 1, maxLength: 4 })
+  await fc.assert(
+    fc.property(commands, parts => {
+      const before = assess(parts.join('\n'))
+      const after = leaveToSandbox(before)
+      assert.ok(!isHigherRisk(after.risk, before.risk))
+      const rest = ({ reasons }: Assessment) => reasons.filter(({ held }) => !held)
+      assert.deepEqual(rest(after), rest(before))
+      assert.equal(after.reasons.length, before.reasons.length)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+test('rules, blocked commands and secrets that leave count in a sandbox as everywhere', async () => {
+  const held = assess('rm -rf dist')
+  const rule = (effect: 'ask' | 'deny') => [{ effect, tool: 'Bash', match: 'rm' } as const]
+  assert.equal((await decided(held, { walled: true, rules: rule('deny') })).verdict, 'deny')
+  assert.equal((await decided(held, { walled: true, rules: rule('ask') })).verdict, 'ask')
+  assert.equal((await decided(held, { walled: true, blocked: ['rm -rf'] })).verdict, 'deny')
+  const leaving = { code: 'secret.leaves', risk: 'HIGH', text: 'it holds a key' } as const
+  assert.equal((await decided({ ...held, reasons: [...held.reasons, leaving] }, { walled: true })).verdict, 'deny')
+  assert.equal((await decided(held, { walled: true, autoApproveLow: false })).verdict, 'ask')
+})
+
+test('a decision in a sandbox says that it is the sandbox that holds the call', async () => {
+  const { risk, by, reason } = await decided(assess('rm -rf dist'), { walled: true })
+  assert.deepEqual([risk, by, reason], ['LOW', 'policy', 'the sandbox holds it: rm deletes files'])
+})
