@@ -287,8 +287,9 @@ export class CommandWalker {
   }
 }
 
-/** Commands whose output is empty: a redirect of it empties a file. */
-const PRINTS_NOTHING = /^(|:|true|false|cat \/dev\/null|echo -n( ("")?('')?)?|printf ("")?('')?|head -[cn] ?0.*)$/
+/** Commands whose output is empty or endless: a redirect of it empties a file, or fills the disk. */
+const PRINTS_NOTHING =
+  /^(|:|true|false|cat \/dev\/null|echo -n( ("")?('')?)?|printf ("")?('')?|head -[cn] ?0.*|yes( .*)?|.*\/dev\/(u?random|zero).*)$/
 
 /** Commands walked in one script file. A script with more is left to a person: padding could hide its last lines. */
 const MAX_SCRIPT_COMMANDS = 10_000

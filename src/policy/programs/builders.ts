@@ -284,6 +284,7 @@ export const BUILDERS: ProgramRules = {
       ],
     ],
     otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'is unusual' },
+    flags: [[/^[-/]{1,2}p(roperty)?:PublishProfile/i, 'MEDIUM', 'script.far', 'says where it is published']],
   }),
   mix: call => {
     const [verb, ...rest] = call.args

@@ -303,9 +303,29 @@ export const INFRA: ProgramRules = {
           'infra.force',
           'skips a confirmation or a check',
         ],
+        [
+          /^--?(backend-config|upgrade|reconfigure|migrate-state|from-module|force-copy)(=|$)/,
+          'MEDIUM',
+          'infra.elsewhere',
+          'takes other plugins, or keeps its state elsewhere',
+        ],
       ],
     }),
   ),
+  kustomize: verbs({
+    rows: [[/^(build|version|cfg (tree|grep|count|cat))( |$)/, 'MEDIUM', 'infra.read', 'builds manifests']],
+    otherwise: changes,
+    paths: true,
+    flags: [
+      [
+        /^--(enable-(alpha-plugins|exec|helm)|network|mount|env|helm-command|load-restrictor)(=|$)/,
+        'HIGH',
+        'flag.runs',
+        'runs programs',
+      ],
+      ...CLOUD_FLAGS,
+    ],
+  }),
   ...named('gh glab tea', forge),
   act: call => {
     const looks = call.args.some(arg => /^(-l|--list|-n|--dryrun|-g|--graph|--validate)$/.test(arg.value))

@@ -231,8 +231,8 @@ function judgeComposeFiles(call: ProgramCall, head: readonly Arg[]): undefined {
   if (other) call.say('container.other', 'MEDIUM', `${other.text} is another project or another machine`, other)
   const files = findFlags(head, ['-f', '--file'], 'fpHc').flatMap(({ value }) => value ?? [])
   for (const file of files)
-    if (/^(-$|[/~]|[a-z]+:)|(^|\/)\.\.(\/|$)/.test(file.value))
-      call.say('container.other', 'MEDIUM', `${file.text} is no file of the project`, file)
+    if (/^(-$|[/~]|[a-z]+:)|(^|\/)\.\.(\/|$)|\b(prod|production|staging|live)\b/.test(file.value))
+      call.say('container.other', 'MEDIUM', `${file.text} is no file for work on the project`, file)
   const { scope, fence } = call
   const names = files.length > 0 ? files.map(({ value }) => value) : COMPOSE_FILES
   for (const name of names) {

@@ -47,6 +47,8 @@ export const DATA: ProgramRules = {
     const inPlace = seen.flags.find(flag => /^i(nplace|n-place)?$/.test(flag.name))
     if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.arg.text} changes the file`, inPlace.arg)
     judgeReader(call, YQ, seen)
+    // A single word is a file if there is one of that name.
+    if (seen.operands.length === 1) for (const arg of seen.operands) call.secret(arg)
     for (const arg of seen.operands) judgeYaml(call, arg)
     if (inPlace) for (const arg of seen.operands.slice(1)) call.path(arg, 'write')
   }),

@@ -165,7 +165,7 @@ function migrations(rows: VerbRow[]): ProgramRule {
     ],
     flags: [
       [
-        /^--(force|no-input|noinput|force-reset|accept-data-loss|drop-database|skip-confirm|fake|isolated=?)/,
+        /^--(force|force-reset|accept-data-loss|drop-database|skip-confirm|fake|isolated=?)/,
         'HIGH',
         'db.destroy',
         'loses data, or skips a confirmation or a check',
@@ -174,6 +174,9 @@ function migrations(rows: VerbRow[]): ProgramRule {
   })
   return call => {
     rule(call)
+    const unasked = call.args.find(({ value }) => /^--(no-input|noinput)$/.test(value))
+    if (unasked && !call.args.some(({ value }) => /^(collectstatic|test|makemigrations|migrate)$/.test(value)))
+      call.say('db.destroy', 'HIGH', `${unasked.text}: skips a confirmation`, unasked)
     const far = call.args.find(({ value }) => namesFarDatabase(value))
     if (far) call.say('db.change', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
   }

@@ -154,6 +154,13 @@ export const FILES: ProgramRules = {
   ...named('fd fdfind', fd),
   ...named('tar gtar bsdtar', tar),
   ...named('zip 7z 7za 7zr rar', call => {
+    const isPlain =
+      call.name === 'zip' && call.args.every(arg => arg.known && (!isFlag(arg) || /^-[rq9jyx0-8]+$/.test(arg.value)))
+    const [target] = findOperands(call.args)
+    if (isPlain && target && staysInSandbox(target, call)) {
+      for (const arg of findOperands(call.args)) call.secret(arg)
+      return call.hold('file.archive', 'MEDIUM', 'zip packs files')
+    }
     const moves = call.args.find(arg =>
       /^(-m|--move|-sdel|-df|-dr|-d|--delete|mf|-T|-TT|--test|--unzip-command)/.test(arg.value),
     )
@@ -163,7 +170,10 @@ export const FILES: ProgramRules = {
   ...named('unzip unrar unar gunzip bunzip2 unxz unzstd uncompress', call => {
     const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z0-9]*$/.test(arg.value)) && call.name === 'unzip'
     const odd = call.args.find(arg => isFlag(arg) && !/^-[ltpvZ12qCsmhzM]+$/.test(arg.value))
-    if (!lists || odd) archive(call)
+    const folder = call.name === 'unzip' ? findFlag(call.args, ['-d'], 'dxP')?.value : undefined
+    const isApart = folder?.known === true && !/^\.?\/?$/.test(folder.value) && staysInSandbox(folder, call)
+    if (isApart) call.hold('file.archive', 'MEDIUM', 'unzip unpacks files into a folder')
+    else if (!lists || odd) archive(call)
     if (!lists && /^(gunzip|bunzip2|unxz|unzstd|uncompress)$/.test(call.name))
       for (const arg of findOperands(call.args, ['-o'])) call.path(arg, 'write')
     const to = findFlag(call.args, ['-o', '--output-dir-flat'], 'oD')

@@ -178,6 +178,18 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     has(args, /^(remove|prune)$/) ? say(call, 'git.destroy', 'HIGH', 'git notes throws away notes') : undefined,
   help: (call, args) => (has(args, /^(-w|--web)$/) ? say(call, 'git.exec', 'MEDIUM', 'it opens a browser') : 'said'),
   'cherry-pick': () => undefined,
+  log: (call, args) => {
+    const telling = args.find(arg =>
+      /^(-[SG]|--grep).*(secret|passw|token|api_?key|private.?key|AKIA)/i.test(arg.value),
+    )
+    return telling
+      ? say(call, 'read.secrets', 'MEDIUM', `${telling.text} looks for secrets in the history`, telling)
+      : undefined
+  },
+  'hash-object': (call, args) =>
+    has(args, /^(-w|--stdin-paths|--literally)$/) || has(args, /^-[a-z]*w/)
+      ? undefined
+      : say(call, 'git.rev-parse', 'MEDIUM', 'git hash-object computes a hash'),
 }
 
 /** A fetch may overwrite a branch, and an address that is no remote of the project is foreign. */

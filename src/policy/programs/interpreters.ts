@@ -220,7 +220,7 @@ export const INTERPRETERS: ProgramRules = {
   ...named(
     'elixir iex erl escript',
     interpreter({
-      inline: ['-e', '--eval', '--rpc-eval', '-eval', '-run', '-s'],
+      inline: ['-eval', '-e', '--eval', '--rpc-eval', '-eval', '-run', '-s'],
       loads: ['-r', '-pr', '-S', '-pa', '-pz'],
     }),
   ),
@@ -238,9 +238,15 @@ export const INTERPRETERS: ProgramRules = {
     }),
   ),
   ...named(
-    'ocaml guile racket sbcl clisp ecl chicken csi gosh scheme newlisp nim nimscript crystal raku rakudo io factor forth gforth sml',
+    'ocaml guile racket sbcl clisp ecl chicken csi gosh scheme newlisp crystal raku rakudo io factor forth gforth sml',
     interpreter({ inline: ['-e', '-c', '--eval', '-x', '-E', 'eval'], loads: ['-l', '-r', '--load', '-I'] }),
   ),
+  ...named('nim nimscript', call => {
+    judgeToolWords(call, call.args)
+    const code = findFlag(call.args, ['--eval'])
+    if (code?.value) return judgeInline(call, code.value)
+    call.say('script.run', 'MEDIUM', 'nim builds or runs a program of the project')
+  }),
   deno,
   ...named('awk gawk mawk nawk', awk),
   java,

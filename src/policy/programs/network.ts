@@ -204,6 +204,7 @@ export const NETWORK: ProgramRules = {
   ...named('curl curlie xh xhs http https httpie', curl),
   ...named('wget wget2 aria2c axel lynx links w3m elinks', wget),
   ...named('ping ping6 traceroute tracepath mtr dig drill host nslookup whois nmap arping fping dog doggo', call => {
+    if (/^(nmap|arping|fping)$/.test(call.name)) call.say('net.scan', 'MEDIUM', `${call.name} looks for other machines`)
     call.say('net.look', 'MEDIUM', `${call.name} asks the network`)
     judgeSentData(call)
     const odd = findFlag(
@@ -245,7 +246,9 @@ export const NETWORK: ProgramRules = {
     always('HIGH', 'net.attack', 'listens to or attacks the network'),
   ),
   ...named('http-server serve static-server live-server caddy', call => {
-    const isOwn = call.args.every(({ known, value }) => known && !/(^|=)[/~]|(^|[/=])\.\.(\/|$)/.test(value))
+    const isOwn = call.args.every(
+      ({ known, value }) => known && !/(^|=)[/~]|(^|[/=])\.\.(\/|$)|(^|=)(0\.0\.0\.0|::)$/.test(value),
+    )
     call[isOwn ? 'hold' : 'say']('net.serve', 'MEDIUM', `${call.name} serves files on the network`)
   }),
   ...named(

@@ -135,6 +135,10 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
   if (FAR_SCRIPT.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
   else for (const word of [script, ...words.slice(1), ...after]) judgeStep(call, word)
+  const far = after.find(word =>
+    /^--?([a-z]+-)*(delete|destroy|drop|wipe|purge|prod|production)(-|=|$)/.test(word.value),
+  )
+  if (far) call.say('script.far', 'MEDIUM', `${far.text} sounds as if it reached beyond the project`, far)
   const index = call.args.indexOf(script)
   if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < index))
     return call.run(call.args.slice(index))

@@ -95,7 +95,7 @@ function onlyComputes(code: string): boolean {
 
 /** Judges a file whose content runs: a file of the project is routine, any other is foreign code. */
 export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIUM'): undefined {
-  if (!file.known || file.glob || file.value === '-')
+  if (!file.known || file.glob || file.value === '-' || file.value.includes('{found}'))
     return call.say('script.unknown', 'HIGH', `${file.text} is a program known only when it runs`, file)
   call.secret(file)
   if (/^[a-z]+:\/\//i.test(file.value))
@@ -237,6 +237,8 @@ export function tool(row: ToolRow = {}): ProgramRule {
     // Operands are steps, or a verb and then files. A file may be called like a step.
     const steps = row.steps ? operands : operands.slice(0, 1).filter(arg => verbs || /^[\w:-]+$/.test(arg.value))
     for (const arg of steps) judgeStep(call, arg)
+    // `turbo run deploy`, `nx run web:deploy:production`: the step comes after the verb.
+    if (/^(turbo|nx|moon|lage|rush|lerna)$/.test(call.name)) for (const arg of operands) judgeStep(call, arg)
     for (const { name, value } of flags) if (verbs && value && /^(t|targets?)$/.test(name)) judgeStep(call, value)
     judgeExec(call)
     const [verb] = operands

@@ -41,7 +41,9 @@ export const RUNNERS: ProgramRules = {
     const { flags, rest } = stripWrapper(call, XARGS, {})
     const text = readFedText(call, flags)
     const isListed = text === undefined && isFedByList(call, rest)
-    const code = text !== undefined || isListed ? 'arg.listed' : 'arg.unknown'
+    // To echo words does nothing with them.
+    const isEchoed = rest.every(arg => arg.known) && /^(echo|printf)$/.test(rest[0]?.value ?? 'echo') && rest.length < 2
+    const code = text !== undefined || isListed || isEchoed ? 'arg.listed' : 'arg.unknown'
     // Whatever process it is: in a sandbox it is one of the agent's own.
     const say = rest[0]?.value === 'kill' ? call.hold : call.say
     say(code, 'MEDIUM', 'xargs takes words from its input')
