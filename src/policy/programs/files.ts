@@ -154,13 +154,6 @@ export const FILES: ProgramRules = {
   ...named('fd fdfind', fd),
   ...named('tar gtar bsdtar', tar),
   ...named('zip 7z 7za 7zr rar', call => {
-    const isPlain =
-      call.name === 'zip' && call.args.every(arg => arg.known && (!isFlag(arg) || /^-[rq9jyx0-8]+$/.test(arg.value)))
-    const [target] = findOperands(call.args)
-    if (isPlain && target && staysInSandbox(target, call)) {
-      for (const arg of findOperands(call.args)) call.secret(arg)
-      return call.hold('file.archive', 'MEDIUM', 'zip packs files')
-    }
     const moves = call.args.find(arg =>
       /^(-m|--move|-sdel|-df|-dr|-d|--delete|mf|-T|-TT|--test|--unzip-command)/.test(arg.value),
     )

@@ -220,7 +220,7 @@ export const INTERPRETERS: ProgramRules = {
   ...named(
     'elixir iex erl escript',
     interpreter({
-      inline: ['-eval', '-e', '--eval', '--rpc-eval', '-eval', '-run', '-s'],
+      inline: ['-e', '--eval', '--rpc-eval', '-eval', '-run', '-s'],
       loads: ['-r', '-pr', '-S', '-pa', '-pz'],
     }),
   ),

@@ -41,12 +41,17 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   }
   if (computes)
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
-  call[COMPOSES.test(code.value) ? 'say' : 'hold']('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
+  call[isPlainText(call, code.value) ? 'hold' : 'say']('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
 
 /** Names that are put together when the program runs, so that no other pattern sees them. */
 const COMPOSES =
   /["'`]\s*(\+|\.\.|\.|%|<<)|(\+|<<|%)\s*["'`]|\[\s*["'`]|\$\{|constructor|__\w|\\[xu0-7]|\b(chr|ord|join|reverse\w*|replace\w*|send|public_send|call|apply|Reflect|vars|dir|map)\b/
+/** Whether a program text is in a language whose alarming words are known, and puts no names together. */
+function isPlainText({ name }: ProgramCall, text: string): boolean {
+  return /^(python[\d.]*|node|nodejs|ruby|perl|php|deno|bun)$/.test(name) && !COMPOSES.test(text)
+}
+
 const COMMAND_WORDS = 1
 /** Shapes of code that writes files, and of nothing else. */
 const WRITING = new Set([5, 6])
@@ -238,7 +243,8 @@ export function tool(row: ToolRow = {}): ProgramRule {
     const steps = row.steps ? operands : operands.slice(0, 1).filter(arg => verbs || /^[\w:-]+$/.test(arg.value))
     for (const arg of steps) judgeStep(call, arg)
     // `turbo run deploy`, `nx run web:deploy:production`: the step comes after the verb.
-    if (/^(turbo|nx|moon|lage|rush|lerna)$/.test(call.name)) for (const arg of operands) judgeStep(call, arg)
+    if (/^(run|run-many|affected)$/.test(operands[0]?.value ?? ''))
+      for (const arg of operands.slice(1)) judgeStep(call, arg)
     for (const { name, value } of flags) if (verbs && value && /^(t|targets?)$/.test(name)) judgeStep(call, value)
     judgeExec(call)
     const [verb] = operands
