@@ -243,7 +243,7 @@ export function tool(row: ToolRow = {}): ProgramRule {
     const steps = row.steps ? operands : operands.slice(0, 1).filter(arg => verbs || /^[\w:-]+$/.test(arg.value))
     for (const arg of steps) judgeStep(call, arg)
     // `turbo run deploy`, `nx run web:deploy:production`: the step comes after the verb.
-    if (/^(run|run-many|affected)$/.test(operands[0]?.value ?? ''))
+    if (MONOREPO.test(call.name) && /^(run|run-many|affected)$/.test(operands[0]?.value ?? ''))
       for (const arg of operands.slice(1)) judgeStep(call, arg)
     for (const { name, value } of flags) if (verbs && value && /^(t|targets?)$/.test(name)) judgeStep(call, value)
     judgeExec(call)
@@ -276,6 +276,8 @@ function judgeEmptied(call: ProgramCall): undefined {
   if (empties && folder && /^(\.\/)?(\.|src|lib|app|apps|packages|tests?|docs|public)(\/.*)?$/.test(folder.value))
     call.say('file.delete', 'HIGH', `${empties.text} empties ${folder.text} first`, empties)
 }
+
+const MONOREPO = /^(turbo|nx|moon|lage|rush|lerna)$/
 
 /** `stack exec -- rm x`: the words after the dashes of `exec` are a command. */
 function judgeExec(call: ProgramCall): undefined {
