@@ -21,8 +21,8 @@ export interface InProcess extends Sessions {
 
 /**
  * What `agentSessions` gives, without any process: the routes, the supervisor, the policy, the brains and the store of a daemon in
- * this one, with the small agent. A daemon and the real Claude Code cost two to three seconds of processor time a test. Each file
- * that uses this has a test with both for the same path.
+ * this one, with the small agent. A daemon and the real Claude Code cost two to three seconds of processor time a test. A path that
+ * is tested with this has a test with both, in the same file or near it.
  */
 export async function inProcess(
   t: TestContext,
