@@ -29,8 +29,12 @@ export interface LogOptions {
   keep: number
   /** A file older than this is rotated. */
   maxAgeMs?: number
-  /** A copy of each line, for a daemon in the foreground. */
-  copyTo?: ((line: string) => void) | undefined
+  /** Thousands of lines a second: lines of one turn are written together, and secrets are searched for in the finished line alone. */
+  isBusy?: boolean
+  /** Other logs that hide what this one hides. */
+  alike?: readonly Log[]
+  /** What else gets each line: the terminal of a daemon in the foreground, the system's log. */
+  copies?: readonly (((line: string) => void) | undefined)[]
 }
 
 /** JSON lines in a file that rotates by size and age, with secrets removed. */
@@ -39,17 +43,31 @@ export function openLog(options: LogOptions): Log {
   let file = options.isLazy ? undefined : openRotatingFile(options)
   let isClosed = false
   const hidden = new Map<string, number>()
+  const put = (text: string) => {
+    if (isClosed || text === '') return
+    try {
+      file ??= openRotatingFile(options)
+      file.write(text)
+    } catch {
+      // A full disk must not end the work that is being logged. The line is lost, and the store reports the cause.
+    }
+  }
+  let waiting = ''
+  const flush = () => {
+    const lines = waiting
+    waiting = ''
+    put(lines)
+  }
   const write = (line: string) => {
     // The second safety net: the fields went through `redact`, and the finished line is searched once more.
     const clean = redactText(line, hidden.keys())
     if (isClosed) return
-    try {
-      file ??= openRotatingFile(options)
-      file.write(clean)
-    } catch {
-      // A full disk must not end the work that is being logged. The line is lost, and the store reports the cause.
+    if (!options.isBusy) put(clean)
+    else {
+      if (waiting === '') setImmediate(flush)
+      waiting += clean
     }
-    options.copyTo?.(clean)
+    for (const copy of options.copies ?? []) copy?.(clean)
   }
   const logger = pino(
     {
@@ -61,10 +79,11 @@ export function openLog(options: LogOptions): Log {
     { write },
   )
   const close = () => {
+    flush()
     isClosed = true
     file?.close()
   }
-  return wrap({ logger, hidden, close })
+  return wrap({ logger, hidden, isBusy: options.isBusy === true, alike: options.alike ?? [], close })
 }
 
 /** A log that discards everything, for parts that are used without a daemon. */
@@ -81,15 +100,18 @@ export const silentLog: Log = {
 interface Wrapped {
   logger: pino.Logger
   hidden: Map<string, number>
+  isBusy: boolean
+  alike: readonly Log[]
   close: () => void
 }
 
 function wrap(wrapped: Wrapped): Log {
-  const { logger, hidden, close } = wrapped
+  const { logger, hidden, isBusy, alike, close } = wrapped
   const at =
     (level: LogLevel): Write =>
     (fields, message) => {
-      if (logger.isLevelEnabled(level)) logger[level](redact(fields, hidden.keys()), message)
+      if (!logger.isLevelEnabled(level)) return
+      logger[level](isBusy ? fields : redact(fields, hidden.keys()), message)
     }
   return {
     debug: at('debug'),
@@ -97,7 +119,13 @@ function wrap(wrapped: Wrapped): Log {
     warn: at('warn'),
     error: at('error'),
     child: fields => wrap({ ...wrapped, logger: logger.child(redact(fields) as Record<string, unknown>) }),
-    hide: values => hideValues(hidden, [...values]),
+    hide: values => {
+      const all = [...values]
+      const shown = [hideValues(hidden, all), ...alike.map(other => other.hide(all))]
+      return () => {
+        for (const show of shown) show()
+      }
+    },
     close,
   }
 }

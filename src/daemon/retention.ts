@@ -238,7 +238,7 @@ export async function pruneWorktrees({ clock, signal, ...daemon }: PruneWorktree
 }
 
 /** Our files in the log directory besides the current log: rotated logs and diagnostics. */
-const OURS = /^((?:daemon|access)\.log\.\d+|stall-.+\.json|report\..+\.json)$/
+const OURS = /^((?:daemon|access|agents)\.log\.\d+|stall-.+\.json|report\..+\.json)$/
 
 /** The most diagnostics that are kept, even if all are new: a restart storm must not fill the disk with them. */
 const MOST_DIAGNOSTICS = 20
@@ -267,7 +267,7 @@ async function pruneLogs(dir: string, { days, now }: { days: number; now: number
   )
   const old = files.filter(({ time }) => time < now - days * DAY_MS)
   const diagnostics = files
-    .filter(({ name }) => !/^(daemon|access)\.log/.test(name))
+    .filter(({ name }) => !/^(daemon|access|agents)\.log/.test(name))
     .toSorted((a, b) => b.time - a.time)
   const expired = new Set([...old, ...diagnostics.slice(MOST_DIAGNOSTICS)].map(({ name }) => name))
   for (const name of expired) await rm(join(dir, name), { force: true })

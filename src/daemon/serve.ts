@@ -8,10 +8,12 @@ import { openDrivers } from '../agents/open.ts'
 import { type AppPaths, ownFolders } from '../base/app-paths.ts'
 import { systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
-import { type Log, openLog } from '../base/log.ts'
+import { type Log, type LogOptions, openLog } from '../base/log.ts'
 import { openForkServer } from '../base/process/fork-server.ts'
+import { findSystemProgram } from '../base/process/peer.ts'
 import { setShortRunner } from '../base/process/run-short.ts'
 import { programVersion } from '../base/program.ts'
+import { type LogName, openSystemLog, type SystemLog } from '../base/system-log.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { openSecrets } from '../domain/config/open-secrets.ts'
 import { fillSecrets } from '../domain/config/secret-references.ts'
@@ -82,11 +84,18 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     keep: config.logs.keep,
     maxAgeMs: config.logs.keep_days * DAY_MS,
   }
-  const copyTo = foreground ? (line: string) => process.stderr.write(line) : undefined
-  const log = openLog({ ...rotation, file: join(paths.logs, 'daemon.log'), copyTo })
-  const access = openLog({ ...rotation, level: 'info', file: join(paths.logs, 'access.log'), isLazy: true })
+  await using system = openCopies(config.logs.syslog, {
+    env,
+    failed: problem => late.log?.warn({ problem }, LINES_LOST),
+  })
+  const toTerminal = foreground ? (line: string) => process.stderr.write(line) : undefined
+  const openOne = (name: LogName, more: Partial<LogOptions>) =>
+    openLog({ ...rotation, file: join(paths.logs, `${name}.log`), copies: [system?.copyFor(name)], ...more })
+  const access = openOne('access', { level: 'info', isLazy: true, isBusy: true })
+  const agentLog = openOne('agents', { isLazy: true })
+  const log = openOne('daemon', { copies: [system?.copyFor('daemon'), toTerminal], alike: [access, agentLog] })
   late.log = log
-  for (const each of [log, access]) each.hide([token])
+  log.hide([token])
   for (const warning of [...warnings, ...accepted.contents.notes()]) log.warn({}, warning)
   const secrets = openSecrets({
     paths,
@@ -112,7 +121,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
     settings: async () => (await fillSecrets((await loadConfig({ paths, env })).config, secrets)).api.jwt,
   })
   const tmux = { run: paths.run, socket: paths.socket, env }
-  await using drivers = openDrivers(line => log.debug({ line }, 'driver'), { tmux })
+  await using drivers = openDrivers(line => agentLog.debug({ line }, 'driver'), { tmux })
   using policy = openLazyPolicy(ownFolders(paths))
   using code = startCodeSearch(paths, {
     embeddingFor: project => readEmbedding(project, { paths, env, policy, secrets }),
@@ -256,9 +265,19 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   await Promise.all([replaying, delivering, notifying, hooked, running, completing, planning])
   rmSync(paths.socket, { force: true })
   log.info({ reason: stopping.signal.reason }, 'daemon stopped')
-  access.close()
-  log.close()
+  for (const each of [access, agentLog, log]) each.close()
   return signals.failed
+}
+
+const LINES_LOST = 'lines of the logs do not reach logs.syslog'
+
+/** Copies of log lines for the system's log, if the settings say so. */
+function openCopies(
+  target: string | undefined,
+  { env, failed }: Pick<Serve, 'env'> & { failed(problem: string): void },
+): SystemLog | undefined {
+  if (target === undefined) return undefined
+  return openSystemLog(target, { find: program => findSystemProgram(program, env), failed })
 }
 
 /** pcc or node may have moved since the hooks were installed. */

@@ -30,3 +30,8 @@ export function startOwnProcess(
   child.unref()
   return child
 }
+
+/** Starts a program of the system that reads what it is given until that ends, as it does when we die. */
+export function startReader(program: string, args: readonly string[]): OwnProcess {
+  return spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'], env: {}, cwd: '/' })
+}

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -33,6 +35,22 @@ test('logs.max_bytes puts the log aside when it would grow beyond it, and logs.k
   const all = await logAfter(t, 'logs.max_bytes = 20_000\n', { before, old })
   assert.deepEqual(all.files, ['daemon.log', 'daemon.log.1', 'daemon.log.2', 'daemon.log.3'])
   assert.equal(statSync(join(all.logs, 'daemon.log.1')).size, 19_990)
-  const two = await logAfter(t, 'logs.max_bytes = 20_000\nlogs.keep = 2\n', { before, old })
+  const { address, lines } = await receiveSyslog(t)
+  const two = await logAfter(t, `logs.max_bytes = 20_000\nlogs.keep = 2\nlogs.syslog = "${address}"\n`, { before, old })
   assert.deepEqual(two.files, ['daemon.log', 'daemon.log.1', 'daemon.log.2'])
+  // logs.syslog: every line is sent there too, from the first to the last.
+  assert.deepEqual(
+    lines.map(line => /^<30>1 \S+ \S+ pcc-daemon \d+ - - (\{.*\})$/.exec(line)?.[1]),
+    two.text.trimEnd().split('\n'),
+  )
 })
+
+/** A receiver of syslog on a port of this machine. */
+async function receiveSyslog(t: TestContext): Promise<{ address: string; lines: string[] }> {
+  const lines: string[] = []
+  const receiver = createSocket('udp4').on('message', message => lines.push(message.toString()))
+  receiver.bind(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  t.after(() => receiver.close())
+  return { address: `udp://127.0.0.1:${receiver.address().port}`, lines }
+}

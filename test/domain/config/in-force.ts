@@ -134,6 +134,7 @@ export const FLIPPED_BY: Partial<Record<SettingKey, string>> = {
   'data.event_retention_days': 'test/daemon/retention.test.ts',
   'data.max_events_mb': 'test/daemon/retention.test.ts',
   'data.max_checkpoints_mb': 'test/daemon/retention.test.ts',
+  'logs.syslog': 'test/domain/config/flips-logs.test.ts',
   'logs.keep_days': 'test/daemon/retention.test.ts',
   'execution.max_retries': 'test/daemon/runs/settings.test.ts',
   'execution.limit': 'test/daemon/runs/settings.test.ts',

@@ -143,4 +143,15 @@ export const UPKEEP_SETTINGS = {
     about: 'Days for which rotated log files and diagnostics are kept',
     project: 'never',
   }),
+  'logs.syslog': {
+    ...text({
+      standard: undefined,
+      about: 'Also send every line of the logs of the daemon, of requests and of agents there',
+      project: 'never',
+    }),
+    accepts: value => typeof value === 'string' && SYSTEM_LOG.test(value),
+    expects: '"journald", "unix:///dev/log", or an address such as "udp://127.0.0.1:514" or "tcp://127.0.0.1:601"',
+  } satisfies Setting<string | undefined>,
 } as const satisfies Record<string, Setting>
+
+const SYSTEM_LOG = /^(journald|unix:\/\/\/.+|(udp|tcp):\/\/(\[[0-9a-fA-F:]+\]|[^:/@?#[\]]+):\d{1,5})$/
