@@ -44,13 +44,14 @@ function section(noun: string, routes: [string, ApiRoute][]): string {
   return `## ${noun}\n\n| name | route | scope | what it does |\n|---|---|---|---|\n${rows.map(row => `| ${row} |`).join('\n')}`
 }
 
-function remarks({ creates, versioned, method, reach, query, body }: ApiRoute): string {
+function remarks({ creates, versioned, guardedBy, reach, query, body }: ApiRoute): string {
   const names = [...Object.keys(query?.shape ?? {})].filter(name => name !== 'cursor')
   return [
     ...(names.length > 0 ? [`Query: ${names.map(name => `\`${name}\``).join(', ')}.`] : []),
     ...(body && reach === 'body' ? ['`project` is in the body.'] : []),
     ...(creates ? ['Takes `Idempotency-Key`.'] : []),
-    ...(versioned ? [method === 'GET' || creates ? 'Has an `ETag`.' : 'Takes `If-Match`.'] : []),
+    ...(versioned ? ['Has an `ETag`.'] : []),
+    ...(guardedBy ? ['Takes `If-Match`.'] : []),
     ...(reach === 'whole' ? ['Not with a key that is for one project.'] : []),
   ]
     .map(text => ` ${text}`)
@@ -105,7 +106,9 @@ only.
 - Errors are \`application/problem+json\` with a \`code\` of [errors.md](errors.md), and \`next\`, which says what to do.
 - A create takes \`Idempotency-Key\`: the same key with the same body gets the first reply again, for a day. With another body it answers
   422; after a daemon that died in the middle it answers 409, because nobody knows how far it came.
-- A task has an \`ETag\`. A change with \`If-Match\` answers 412 if the task has changed since; a read with \`If-None-Match\` answers 304.
+- What can be changed has an \`ETag\` where it is read. A change with \`If-Match\` answers 412 if it has changed since. What an agent uses
+  and says meanwhile (tokens, cost, its last line) and the time of the reading are no change. For a task this is checked within the change,
+  for the rest right before it. A read of a task, feature, decision, worktree or merge with \`If-None-Match\` answers 304.
 - 429 comes with \`Retry-After\`: more than \`api.requests_per_minute\` of one key, more than \`tasks.queue_size\` open tasks in a project, or
   more than \`api.max_streams\` event streams.
 - A request must be there within a minute, its head within ten seconds.`

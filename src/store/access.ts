@@ -62,15 +62,23 @@ export function openApiKeyStore(read: Kysely<Tables>, writer: Writer): ApiKeySto
 }
 
 export function openAuditStore(read: Kysely<Tables>, writer: Writer): AuditStore {
-  const insert = (row: NewAuditEntry & { entry: number | null; failed: number | null }) =>
-    writer.transaction(async ({ db }) => {
-      const { insertId } = await db.insertInto('audit').values(row).executeTakeFirstOrThrow()
-      return Number(insertId)
+  const example = { time: 0, caller: '', via: 'key', scope: 'read', action: '', target: '', request_id: '' } as const
+  const text = read
+    .insertInto('audit')
+    .values({ ...example, entry: null, failed: null })
+    .returning('id')
+    .compile().sql
+  const insert = (row: NewAuditEntry, entry: number | null, failed: number | null) =>
+    writer.share(async tx => {
+      const { time, caller, via, scope, action, target, request_id } = row
+      const values = [time, caller, via, scope, action, target, request_id, entry, failed]
+      const [added] = await tx.run<{ id: number }>(text, values)
+      return added?.id ?? 0
     })
   return {
-    add: entry => insert({ ...entry, entry: null, failed: null }),
+    add: entry => insert(entry, null, null),
     fail: async ({ id, ...entry }, failed) => {
-      await insert({ ...entry, entry: id, failed })
+      await insert(entry, id, failed)
     },
     list: ({ since, caller, before, limit }) => {
       let select = read

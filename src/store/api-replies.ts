@@ -44,12 +44,10 @@ export function openApiReplyStore(read: Kysely<Tables>, writer: Writer): ApiRepl
       return (await read.executeQuery<ApiReplyRow>({ ...one, parameters: [caller, key] })).rows[0]
     },
     begin: ({ caller, key, route, hash, created_at }) =>
-      writer.transaction(
-        async tx => (await tx.change(insert, [caller, key, route, hash, null, null, created_at])) === 1,
-      ),
+      writer.share(async tx => (await tx.change(insert, [caller, key, route, hash, null, null, created_at])) === 1),
     finish: (caller, key, { status, reply }) =>
-      writer.transaction(async tx => void (await tx.change(update, [status, reply, caller, key]))),
-    drop: (caller, key) => writer.transaction(async tx => void (await tx.change(remove, [caller, key]))),
+      writer.share(async tx => void (await tx.change(update, [status, reply, caller, key]))),
+    drop: (caller, key) => writer.share(async tx => void (await tx.change(remove, [caller, key]))),
     dropBefore: time =>
       writer.transaction(async ({ db }) => {
         await db.deleteFrom('api_replies').where('created_at', '<', time).execute()

@@ -54,6 +54,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
   return {
     schema,
     transaction: work => writer.transaction(work),
+    share: work => writer.share(work),
     append: (events, tx) => writer.append(events, tx),
     follow: (after, options) => followEvents({ database, wake, pages }, after, options),
     events: query => queryEvents(database.read, query),
@@ -65,7 +66,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
     figures: openFigureStore(database.read),
     audit: openAuditStore(database.read, writer),
     apiReplies: openApiReplyStore(database.read, writer),
-    tasks: openTaskStore(database.read, database.differences),
+    tasks: openTaskStore(database),
     gates: openAccountGateStore(database.read),
     quota: openQuotaStore({ read: database.read, writer, clock }),
     runs: openRunStore(database.read, writer),

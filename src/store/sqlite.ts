@@ -135,6 +135,7 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
   return {
     differences,
     read,
+    readRows: (text, parameters) => reader.rows(text, parameters as SQLInputValue[]),
     transaction: work => writer.transaction(() => work(write)),
     // One row is atomic by itself; a transaction or savepoint around it would only cost time.
     appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),

@@ -42,6 +42,11 @@ export interface Store extends AsyncDisposable {
    * it would wait for itself forever.
    */
   transaction<T>(work: (tx: Tx) => T | Promise<T>): Promise<T>
+  /**
+   * The same for many callers at once: work of the same turn of the event loop shares one transaction, because a commit costs more than
+   * what is in it. If one fails, nothing of it is stored, and the others are done again: `work` does nothing but read and write rows.
+   */
+  share<T>(work: (tx: Tx) => T | Promise<T>): Promise<T>
   /** Stores events in order. Resolves once they are committed or, with `tx`, once they are part of its transaction. */
   append(events: NewEvent[], tx?: Tx): Promise<StoredEvent[]>
   /** Every event after the given id, first the stored ones, then new ones as they come, until the signal or `close` ends it. */

@@ -59,7 +59,7 @@ export interface TaskStore {
   /** Like `list`, as the JSON that the API sends: a `TaskView` on each line, with commas between them. */
   listAsJson(filter: TaskFilter, tx?: Tx): Promise<Uint8Array>
   /** One task as the JSON that the API sends; the statement is built once, because a program may ask thousands of times a second. */
-  asJson(id: string): Promise<Uint8Array | undefined>
+  asJson(id: string, tx?: Tx): Promise<string | undefined>
   /** The edges from these tasks to the tasks they wait for. */
   edges(filter: TaskFilter, tx?: Tx): Promise<TaskEdge[]>
   /** How many tasks are in each state. */

@@ -1,14 +1,17 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Task, TaskScope, TaskState, TaskView } from '../domain/task.ts'
-import type { DialectDifferences, JsonDifferences } from './database.ts'
+import type { Database, JsonDifferences } from './database.ts'
 import type { Tables } from './tables.ts'
 import { prepareTaskStatements } from './task-statements.ts'
 import type { TaskEdge, TaskFilter, TaskStore } from './task-stores.ts'
 
+type TaskDatabase = Pick<Database, 'read' | 'readRows' | 'differences'>
+
 /** Opens the tables of tasks and their dependencies. `src/tasks` decides which moves are allowed. */
-export function openTaskStore(read: Kysely<Tables>, { json }: Pick<DialectDifferences, 'json'>): TaskStore {
+export function openTaskStore({ read, readRows, differences }: TaskDatabase): TaskStore {
+  const { json } = differences
   const hot = prepareTaskStatements(read)
-  const oneAsJson = selectAsJson(read, json, { ids: [''] }).compile()
+  const oneAsJson = selectJson(read, json, { ids: [''] }).compile().sql
   return {
     insert: hot.insert,
     get: async (id, tx) =>
@@ -20,9 +23,9 @@ export function openTaskStore(read: Kysely<Tables>, { json }: Pick<DialectDiffer
       (tx?.db ?? read).selectFrom('tasks').selectAll().where('alias', '=', alias).orderBy('position').execute(),
     list: (filter, tx) => listTasks(tx?.db ?? read, filter),
     listAsJson: (filter, tx) => listTasksAsJson(tx?.db ?? read, json, filter),
-    asJson: async id => {
-      const { rows } = await read.executeQuery<JsonRow>({ ...oneAsJson, parameters: [id] })
-      return rows[0]?.bytes ?? undefined
+    asJson: async (id, tx) => {
+      const [row] = (await (tx ? tx.run(oneAsJson, [id]) : readRows(oneAsJson, [id]))) as { json: string }[]
+      return row?.json
     },
     edges: (filter, tx) =>
       (tx?.db ?? read)
@@ -241,11 +244,14 @@ async function listTasksAsJson(db: Kysely<Tables>, json: JsonDifferences, filter
   return (await selectAsJson(db, json, filter).executeTakeFirst())?.bytes ?? new Uint8Array()
 }
 
-interface JsonRow {
-  bytes: Uint8Array | null
+function selectAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter) {
+  const select = selectJson(db, json, filter).orderBy('position')
+  const tasks = (filter.limit === undefined ? select : select.limit(filter.limit)).as('listed')
+  const joined = sql.raw<Uint8Array | null>(json.joined('json')).as('bytes')
+  return db.selectFrom(tasks).select(joined)
 }
 
-function selectAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter) {
+function selectJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFilter) {
   const fields = {
     ...(Object.fromEntries(PLAIN_FIELDS.map(name => [name, `tasks.${name}`])) as Record<PlainField, string>),
     after: json.list('blocker_id', 'task_edges where task_id = tasks.id'),
@@ -254,10 +260,5 @@ function selectAsJson(db: Kysely<Tables>, json: JsonDifferences, filter: TaskFil
     paths: json.lines('tasks.paths'),
     budget: json.parsed('tasks.budget'),
   } satisfies Record<keyof TaskView, string>
-  const select = filterTasks(db, filter)
-    .select(sql.raw<string>(json.object(fields)).as('json'))
-    .orderBy('position')
-  const tasks = (filter.limit === undefined ? select : select.limit(filter.limit)).as('listed')
-  const joined = sql.raw<Uint8Array | null>(json.joined('json')).as('bytes')
-  return db.selectFrom(tasks).select(joined)
+  return filterTasks(db, filter).select(sql.raw<string>(json.object(fields)).as('json'))
 }

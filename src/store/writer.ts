@@ -18,10 +18,12 @@ export class Writer {
   readonly #deps: WriterDeps
   readonly #lock = new WriteLock()
   readonly #group: GroupCommit
+  readonly #shared: SharedTransactions
 
   constructor(deps: WriterDeps) {
     this.#deps = deps
     this.#group = new GroupCommit(this.#lock, rows => deps.database.appendAlone(rows))
+    this.#shared = new SharedTransactions(work => this.transaction(work))
   }
 
   async transaction<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
@@ -30,6 +32,15 @@ export class Writer {
     const result = await this.#lock.run(() => this.#transact(work))
     this.#deps.committed()
     return result
+  }
+
+  /**
+   * Runs `work` in a transaction that it shares with others of the same turn of the event loop. It may run twice, so it does nothing
+   * but read and write rows; it is done when the transaction is.
+   */
+  share<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
+    this.#lock.refuseInside()
+    return this.#shared.add(work)
   }
 
   async append(events: NewEvent[], tx?: Tx): Promise<StoredEvent[]> {
@@ -46,7 +57,8 @@ export class Writer {
 
   /** Resolves when every earlier write has succeeded or failed. */
   drain(): Promise<void> {
-    return this.#group.flush()
+    this.#lock.refuseInside()
+    return Promise.all([this.#shared.flush(), this.#group.flush()]).then(() => undefined)
   }
 
   async #transact<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
@@ -88,6 +100,56 @@ async function storeEvents(
   if (events.length === 0) return []
   const first = await write(events.map(event => toEventRow(event, now)))
   return events.map((event, index) => toStoredEvent(event, event.time ?? now, first + index))
+}
+
+type TxWork = (tx: Tx) => unknown
+
+interface WaitingWork {
+  work: TxWork
+  resolve(result: unknown): void
+  reject(reason: unknown): void
+}
+
+/** Small transactions of many callers become one. If one of them fails, nothing of it is stored, and each is done again alone. */
+class SharedTransactions {
+  readonly #transact: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+  #waiting: WaitingWork[] = []
+
+  constructor(transact: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>) {
+    this.#transact = transact
+  }
+
+  add<T>(work: (tx: Tx) => T | Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length === 0) setImmediate(() => void this.flush())
+      this.#waiting.push({ work, resolve: result => resolve(result as T), reject })
+    })
+  }
+
+  /** Does all that wait. */
+  async flush(): Promise<void> {
+    const group = this.#waiting
+    this.#waiting = []
+    if (group.length > 0) await this.#run(group)
+  }
+
+  async #run(group: WaitingWork[]): Promise<void> {
+    let isInside = false
+    try {
+      const results = await this.#transact(async tx => {
+        const done: unknown[] = []
+        isInside = true
+        for (const { work } of group) done.push(await work(tx))
+        isInside = false
+        return done
+      })
+      for (const [at, { resolve }] of group.entries()) resolve(results[at])
+    } catch (error) {
+      // If it could not begin or end, the database is unusable for all of them.
+      if (isInside && group.length > 1) for (const each of group) await this.#run([each])
+      else for (const { reject } of group) reject(error)
+    }
+  }
 }
 
 interface WaitingAppend {

@@ -33,9 +33,14 @@ export async function readTaskViews(filter: TaskFilter, { tasks }: Store, tx?: T
 
 /** One task as the API shows it. */
 export async function readTaskView(id: string, store: Store, tx?: Tx): Promise<TaskView> {
-  const [view] = await readTaskViews({ ids: [id] }, store, tx)
-  if (!view) throw new AppError('task_not_there', { ref: id })
-  return view
+  return JSON.parse(await readTaskJson(id, store, tx)) as TaskView
+}
+
+/** The same as the text that the API sends. */
+export async function readTaskJson(id: string, { tasks }: Store, tx?: Tx): Promise<string> {
+  const json = await tasks.asJson(id, tx)
+  if (json === undefined) throw new AppError('task_not_there', { ref: id })
+  return json
 }
 
 /** A task with its parent, blockers, dependents and parts. */

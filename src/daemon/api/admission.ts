@@ -54,19 +54,33 @@ export function installAdmission(app: FastifyInstance, deps: AdmissionDeps): Adm
   const wrongKeys = openRateLimit(WRONG_KEYS_PER_MINUTE)
   const rates = openRateLimit(door().requestsPerMinute)
   const identify = openIdentification(speakers)
-  app.addHook('onRequest', async request => {
+  /** Returns a promise only if something must be waited for, which is seldom: a known key on a connection whose other end is known. */
+  const admit = (request: FastifyRequest): Promise<void> | undefined => {
     if (isFromSocket(request.raw)) return void callers.set(request, { ...OWNER, name: daemon.person })
     refuseWrongPlace(request, door())
     const isLocal = comesFromHere(request, door().proxies)
-    if (OPEN_ROUTES.some(route => route === request.routeOptions.url)) return
-    const from = request.raw.socket.remoteAddress ?? 'unknown'
-    const caller = await daemon.authenticator.authenticate(request).catch((error: unknown) => {
-      wrongKeys.count(from)
+    if (isOpenRoute(request)) return undefined
+    const letIn = (caller: Caller): Promise<void> | undefined => {
+      callers.set(request, caller)
+      rates.count(caller.name)
+      return isLocal ? identify(request) : undefined
+    }
+    const refuse = (error: unknown): never => {
+      wrongKeys.count(request.raw.socket.remoteAddress ?? 'unknown')
       throw error
-    })
-    callers.set(request, caller)
-    rates.count(caller.name)
-    if (isLocal) await identify(request)
+    }
+    let caller: Caller | Promise<Caller>
+    try {
+      caller = daemon.authenticator.authenticate(request)
+    } catch (error) {
+      return refuse(error)
+    }
+    return caller instanceof Promise ? caller.catch(refuse).then(letIn) : letIn(caller)
+  }
+  app.addHook('onRequest', (request, _reply, done) => {
+    const admitted = admit(request)
+    if (admitted) void admitted.then(() => done(), done)
+    else done()
   })
   return {
     findCaller: request => callers.get(request),
@@ -136,19 +150,31 @@ function isOwnAddress(address: string | undefined, { localAddress }: Pick<Socket
  * Refuses processes of agents and gates, key or not. Finding out who is at the other end takes milliseconds, so it is known for a
  * second: an unmarked process cannot become an agent, except one that a person started and that calls its first hook meanwhile.
  */
-function openIdentification(speakers: SpeakerCheck): (request: FastifyRequest) => Promise<void> {
-  const known = new WeakMap<Socket, { at: number; looked: Promise<void> }>()
-  return async request => {
+function openIdentification(speakers: SpeakerCheck): (request: FastifyRequest) => Promise<void> | undefined {
+  const known = new WeakMap<Socket, Identified>()
+  return request => {
     const { socket, method } = request.raw
     const before = known.get(socket)
     const isEnough = before && (method === 'GET' || method === 'HEAD' || Date.now() - before.at < IDENTIFIED_FOR_MS)
-    const looked = isEnough ? before.looked : speakers.refuseAgents(request)
-    if (!isEnough) known.set(socket, { at: Date.now(), looked })
-    try {
-      await looked
-    } catch (error) {
-      known.delete(socket)
-      throw error
-    }
+    if (isEnough) return before.isDone ? undefined : before.looked
+    const now: Identified = { at: Date.now(), isDone: false, looked: speakers.refuseAgents(request) }
+    known.set(socket, now)
+    now.looked.then(
+      () => {
+        now.isDone = true
+      },
+      () => known.delete(socket),
+    )
+    return now.looked
   }
+}
+
+interface Identified {
+  at: number
+  isDone: boolean
+  looked: Promise<void>
+}
+
+function isOpenRoute({ routeOptions }: FastifyRequest): boolean {
+  return OPEN_ROUTES.some(route => route === routeOptions.url)
 }

@@ -18,17 +18,24 @@ export interface AuditDeps {
  */
 export function installAudit(app: FastifyInstance, { store, log, callerOf }: AuditDeps): void {
   const entries = new WeakMap<FastifyRequest, NewAuditEntry & { id: number }>()
-  app.addHook('preHandler', async request => {
+  app.addHook('preHandler', (request, _reply, done) => {
     const caller = isChange(request) ? callerOf(request) : undefined
-    if (!caller) return
+    if (!caller) return done()
     const entry = describe(request, caller)
-    entries.set(request, { ...entry, id: await store.audit.add(entry) })
+    void store.audit.add(entry).then(id => {
+      entries.set(request, { ...entry, id })
+      done()
+    }, done)
   })
-  app.addHook('onSend', async (request, { statusCode }) => {
-    const entry = entries.get(request)
-    if (!entry || statusCode < 400) return
+  app.addHook('onSend', (request, { statusCode }, payload, done) => {
+    const entry = statusCode < 400 ? undefined : entries.get(request)
+    if (!entry) return done(null, payload)
     // The reply says what happened; that it is missing in the log must not change it.
-    await store.audit.fail(entry, statusCode).catch(error => log.error({ error }, 'a failed change was not audited'))
+    const failed = (error: unknown) => log.error({ error }, 'a failed change was not audited')
+    void store.audit
+      .fail(entry, statusCode)
+      .catch(failed)
+      .then(() => done(null, payload))
   })
 }
 
@@ -50,4 +57,35 @@ function describe(request: FastifyRequest, { name, via, scope }: Caller): NewAud
     target: params.map(([key, value]) => `${key}=${value.slice(0, MAX_VALUE)}`).join(' '),
     request_id: request.id,
   }
+}
+
+export interface AccessLogDeps {
+  /** The log of requests, apart from the daemon's own. */
+  access: Log
+  /** Who sends a request, as far as that is known. */
+  callerOf(request: FastifyRequest): Caller | undefined
+}
+
+/**
+ * Writes one line for every request of other programs: its id, who sent it, which route, the status and how long it took. The id is the
+ * one in the audit log and in the daemon's log of errors. The address with its values, headers and bodies are never in it.
+ */
+export function installAccessLog(app: FastifyInstance, { access, callerOf }: AccessLogDeps): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const caller = callerOf(request)
+    access.info(
+      {
+        request: request.id,
+        caller: caller?.name ?? null,
+        via: caller?.via ?? null,
+        method: request.method,
+        route: request.routeOptions.url ?? null,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        from: request.raw.socket.remoteAddress ?? 'socket',
+      },
+      'request',
+    )
+    done()
+  })
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { AppError } from '../../base/errors.ts'
 import { type Caller, mayReach } from '../../domain/access.ts'
 import type { ApiRoute, RouteInput, RouteReply } from '../../domain/api-v1/route.ts'
@@ -16,28 +16,41 @@ export type ApiCall<R extends ApiRoute> = RouteInput<R> & {
 }
 
 /** A reply that is JSON already, which is sent as it is. */
-export class JsonBytes {
-  readonly bytes: Uint8Array
+export class JsonText {
+  readonly text: string
 
-  constructor(bytes: Uint8Array) {
-    this.bytes = bytes
+  constructor(text: string) {
+    this.text = text
   }
 }
 
-export type Handler<R extends ApiRoute> = (call: ApiCall<R>) => Promise<RouteReply<R> | JsonBytes>
+export type Handler<R extends ApiRoute> = (call: ApiCall<R>) => Promise<RouteReply<R> | JsonText>
 
 /** What answers each route of a table. */
 export type Handlers<Names extends RouteName = RouteName> = { [Name in Names]: Handler<ApiRoutes[Name]> }
 
-/** The version of a thing, as an `ETag`. */
-export function versionOf(json: string | Uint8Array): string {
-  return `"${createHash('sha1').update(json).digest('base64url')}"`
+/** The version of a reply, as an `ETag`, without what only says how things stand at this moment. */
+export function versionOf(json: string, versioned: ApiRoute['versioned']): string {
+  return versioned === true ? versionOfText(json) : versionOfText(withoutMoments(json, versioned ?? []))
 }
 
-/** Throws if the thing is not the version that the client has read. */
-export function refuseChanged(what: string, thing: object, ifMatch: string | undefined): void {
-  if (ifMatch === undefined || ifMatch === '*') return
-  const version = versionOf(JSON.stringify(thing))
+function versionOfText(json: string): string {
+  return `"${hash('sha1', json, 'base64url')}"`
+}
+
+function withoutMoments(json: string, moments: readonly string[]): string {
+  return JSON.stringify(JSON.parse(json, (key, value: unknown) => (moments.includes(key) ? undefined : value)))
+}
+
+/** Throws if the thing, as JSON, is not the version that the client has read. */
+export function refuseChanged(
+  what: string,
+  json: string,
+  ifMatch: string,
+  versioned: ApiRoute['versioned'] = true,
+): void {
+  if (ifMatch === '*') return
+  const version = versionOf(json, versioned)
   if (!ifMatch.split(',').some(known => known.trim() === version)) throw new AppError('changed_meanwhile', { what })
 }
 

@@ -3,6 +3,7 @@ import { AppError } from '../../base/errors.ts'
 import type { ApiStatus } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { DaemonContext } from '../context.ts'
+import { growYoungHeap } from '../startup.ts'
 import type { Listener } from './listener.ts'
 import type { ApiServer } from './server.ts'
 
@@ -28,6 +29,7 @@ export function openApiControl(daemon: DaemonContext, env: Record<string, string
   const close = async () => {
     const open = listener
     listener = undefined
+    growYoungHeap(false)
     await open?.[Symbol.asyncDispose]()
   }
   const build = async (door: Listener['door'] | undefined) => {
@@ -62,6 +64,7 @@ export function openApiControl(daemon: DaemonContext, env: Record<string, string
         listener.serve(server.answer)
         if (agentEnv) await daemon.supervisor.keepApiEnv(agentEnv)
         problem = undefined
+        growYoungHeap(true)
         log.info({ address: listener.address }, 'the API listens')
       } catch (error) {
         await close()

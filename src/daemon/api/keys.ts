@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { secretId, shortId } from '../../base/ids.ts'
@@ -21,6 +21,7 @@ const FLUSH_AFTER_MS = 60_000
 export class ApiKeys implements AsyncDisposable {
   readonly #deps: ApiKeysDeps
   #loaded: Promise<Map<string, ApiKey>> | undefined
+  #keys: ReadonlyMap<string, ApiKey> | undefined
   readonly #used = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
@@ -29,9 +30,14 @@ export class ApiKeys implements AsyncDisposable {
   }
 
   /** The key that a text is, if it is one that is valid now. The comparison takes the same time for every wrong text. */
-  async verify(text: string): Promise<ApiKey> {
+  verify(text: string): ApiKey | Promise<ApiKey> {
+    // Once they are loaded, nothing is awaited: this is part of every request.
+    return this.#keys ? this.#verifyIn(this.#keys, text) : this.#load().then(keys => this.#verifyIn(keys, text))
+  }
+
+  #verifyIn(keys: ReadonlyMap<string, ApiKey>, text: string): ApiKey {
     const id = KEY.exec(text)?.[1]
-    const key = id === undefined ? undefined : (await this.#load()).get(`k-${id}`)
+    const key = id === undefined ? undefined : keys.get(`k-${id}`)
     const matches = timingSafeEqual(digest(text), key ? Buffer.from(key.hash, 'hex') : NO_KEY)
     if (!key || !matches) throw new AppError('key_unknown', {})
     const now = this.#deps.clock.now()
@@ -78,9 +84,8 @@ export class ApiKeys implements AsyncDisposable {
     const key = await this.#find(ref)
     if (key.revoked_at !== null) throw new AppError('key_revoked', { name: key.name })
     const secret = makeSecret(key.id)
-    const hash = digest(secret).toString('hex')
     await this.#change(key, {
-      hash,
+      hash: digest(secret).toString('hex'),
       created_at: this.#deps.clock.now(),
       ...(expires_at !== undefined && { expires_at }),
     })
@@ -94,7 +99,11 @@ export class ApiKeys implements AsyncDisposable {
 
   #load(): Promise<Map<string, ApiKey>> {
     this.#loaded ??= this.#deps.store.apiKeys.list().then(
-      keys => new Map(keys.map(key => [key.id, key])),
+      keys => {
+        const known = new Map(keys.map(key => [key.id, key]))
+        this.#keys = known
+        return known
+      },
       error => {
         this.#loaded = undefined // the next request tries again
         throw error
@@ -152,7 +161,7 @@ function findFreeId(keys: ReadonlyMap<string, ApiKey>): string {
 }
 
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
+  return hash('sha256', text, 'buffer')
 }
 
 /** The hash of no text. */

@@ -56,13 +56,13 @@ export function describeApi(): Json {
 }
 
 function describeRoute(name: string, route: ApiRoute): Json {
-  const { params, query, body, creates, versioned, method } = route
+  const { params, query, body, creates, versioned, guardedBy, method } = route
   const headers = [
     ...(creates
       ? [header('Idempotency-Key', 'A repeated request with the same key and body gets the first reply')]
       : []),
-    ...(versioned && method === 'GET' ? [header('If-None-Match', 'Answers 304 if it is this version')] : []),
-    ...(versioned && !creates && method !== 'GET' ? [header('If-Match', 'Answers 412 if it is another version')] : []),
+    ...(versioned === true && method === 'GET' ? [header('If-None-Match', 'Answers 304 if it is this version')] : []),
+    ...(guardedBy ? [header('If-Match', `The \`ETag\` of ${guardedBy}; answers 412 if there is a newer one`)] : []),
     ...(name === 'followEvents' ? [header('Last-Event-ID', 'The id of the last event that the client has')] : []),
   ]
   return {

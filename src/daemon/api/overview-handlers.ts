@@ -10,7 +10,7 @@ import { readReport } from '../routes/daemon.ts'
 import { answerByPerson, showEscalation, shown } from '../routes/escalations.ts'
 import { realOrGiven } from '../routes/tasks.ts'
 import { budgetView, holdQuota, quotaView, releaseQuota, resetBudget } from '../routes/usage.ts'
-import { listMerges, mergeActions, openDaemonWorktrees, worktreeViews } from '../routes/workspace.ts'
+import { listMerges, mergeActions, openDaemonWorktrees, showMerge, worktreeViews } from '../routes/workspace.ts'
 import { type Handlers, pageOfList, projectIn } from './call.ts'
 import type { ReachableThings } from './reach.ts'
 
@@ -103,6 +103,7 @@ export function overviewHandlers(
     async listMerges({ query: { project, all, ...paging } }) {
       return pageOfList(await listMerges({ project, all: all !== undefined }, daemon), paging, ({ id }) => String(id))
     },
+    readMerge: async ({ params, caller }) => showMerge(await reach.merge(params.merge, caller), daemon),
     retryMerge: async ({ params, caller }) => merges.retry(await reach.merge(params.merge, caller)),
     abortMerge: async ({ params, caller }) => merges.abort(await reach.merge(params.merge, caller)),
 

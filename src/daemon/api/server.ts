@@ -11,11 +11,10 @@ import { parseKindPatterns } from '../routes/sessions.ts'
 import { realOrGiven } from '../routes/tasks.ts'
 import { openSpeakerCheck } from '../speakers.ts'
 import { addWebhookRoutes } from '../webhooks/receive.ts'
-import { installAccessLog } from './access-log.ts'
 import { type AdmittedCallers, type ApiDoor, installAdmission } from './admission.ts'
-import { installAudit } from './audit.ts'
+import { installAccessLog, installAudit } from './audit.ts'
 import { requireScope } from './authenticate.ts'
-import { type ApiCall, confine, type Handler, JsonBytes, versionOf } from './call.ts'
+import { type ApiCall, confine, type Handler, JsonText, refuseChanged, versionOf } from './call.ts'
 import { EventHub } from './event-hub.ts'
 import { healthRoutes } from './health.ts'
 import { type Once, openOnce } from './idempotency.ts'
@@ -121,7 +120,8 @@ function addRoutes(app: FastifyInstance, { daemon, admission, queueSize }: Route
   }
   const once = openOnce(daemon.store)
   for (const [name, route] of Object.entries(API_ROUTES) as [RouteName, ApiRoute][]) {
-    const deps = { route, admission, once, handle: handlers[name] as unknown as Handler<ApiRoute> }
+    const handle = handlers[name] as unknown as Handler<ApiRoute>
+    const deps = { route, admission, once, handle, guard: guardOf(route) }
     app.route({
       method: route.method,
       url: toPattern(route.path),
@@ -130,6 +130,25 @@ function addRoutes(app: FastifyInstance, { daemon, admission, queueSize }: Route
       handler: (request, reply) => answerRoute(request, reply, deps),
     })
   }
+
+  function guardOf({ guardedBy }: ApiRoute): Guard | undefined {
+    if (guardedBy === undefined) return undefined
+    const { versioned } = API_ROUTES[guardedBy as RouteName] as ApiRoute
+    const read = handlers[guardedBy as RouteName] as unknown as Handler<ApiRoute>
+    return async ({ ifMatch, ...call }, what) => {
+      if (ifMatch === undefined) return
+      // A read of a project takes it from the query, a change from the body.
+      const now = await read({ ...call, ifMatch: undefined, query: call.query ?? call.body } as ApiCall<ApiRoute>)
+      refuseChanged(what, textOf(now), ifMatch, versioned)
+    }
+  }
+}
+
+/** Throws `changed_meanwhile` if a change names a version of what it changes that is not the current one. */
+type Guard = (call: ApiCall<ApiRoute>, what: string) => Promise<void>
+
+function textOf(result: unknown): string {
+  return result instanceof JsonText ? result.text : JSON.stringify(result)
 }
 
 /** `/tasks/{task}` as Fastify writes it. */
@@ -142,13 +161,14 @@ interface Answering {
   admission: AdmittedCallers
   once: Once
   handle: Handler<ApiRoute>
+  guard: Guard | undefined
 }
 
 /** Parses a request, keeps it within its caller's reach, and sends what the handler returns. */
 async function answerRoute(
   request: FastifyRequest,
   reply: FastifyReply,
-  { route, admission, once, handle }: Answering,
+  { route, admission, once, handle, guard }: Answering,
 ): Promise<FastifyReply> {
   const caller = admission.callerOf(request)
   requireScope(caller, route.scope)
@@ -158,25 +178,24 @@ async function answerRoute(
       admission.refuseUnknownApproval(request, asked),
   }
   const work = async () => {
-    const result = await handle({ ...call, ...ask } as ApiCall<ApiRoute>)
-    const json = result instanceof JsonBytes ? result.bytes : JSON.stringify(result)
-    return { status: route.status ?? 200, json }
+    const asked = { ...call, ...ask } as ApiCall<ApiRoute>
+    await guard?.(asked, request.url.slice(API_PATH.length))
+    return { status: route.status ?? 200, json: textOf(await handle(asked)) }
   }
   const key = route.creates ? request.headers['idempotency-key'] : undefined
   const { status, json } = key === undefined ? await work() : await runOnce(String(key))
   reply.code(status).type('application/json; charset=utf-8').header('cache-control', 'no-store')
   if (!route.versioned) return reply.send(json)
-  const version = versionOf(json)
+  const version = versionOf(json, route.versioned)
   reply.header('etag', version)
-  const isKnown = route.method === 'GET' && request.headers['if-none-match'] === version
+  // A version that leaves something out does not say that the whole reply is the same.
+  const isWhole = route.method === 'GET' && route.versioned === true
+  const isKnown = isWhole && request.headers['if-none-match'] === version
   return isKnown ? reply.code(304).send() : reply.send(json)
 
   async function runOnce(key: string) {
     const name = `${request.method} ${request.url}`
-    const done = await once.run({ caller: caller.name, key, route: name, body: request.body }, async () => {
-      const { status, json } = await work()
-      return { status, json: typeof json === 'string' ? json : Buffer.from(json).toString() }
-    })
+    const done = await once.run({ caller: caller.name, key, route: name, body: request.body }, work)
     if (done.isRepeated) reply.header('idempotency-replayed', 'true')
     return done
   }

@@ -1,5 +1,6 @@
 import type { TASK_ROUTES } from '../../domain/api-v1/task-routes.ts'
 import type { TaskView } from '../../domain/task.ts'
+import { readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { guideTask } from '../routes/runs.ts'
 import { graphActions, readTaskEvents } from '../routes/task-graph.ts'
@@ -9,7 +10,7 @@ import { requireScope } from './authenticate.ts'
 import {
   badCursor,
   type Handlers,
-  JsonBytes,
+  JsonText,
   makeCursor,
   pageOfList,
   projectIn,
@@ -29,11 +30,19 @@ export function taskHandlers(
   const actions = taskActions(daemon)
   const graph = graphActions(daemon)
   const unchanged = (ifMatch: string | undefined): CheckTask | undefined =>
-    ifMatch === undefined ? undefined : before => refuseChanged(`Task ${before.id}`, before, ifMatch)
+    ifMatch === undefined ? undefined : (id, before) => refuseChanged(`Task ${id}`, before, ifMatch)
+  const looking = new Map<string, Promise<string>>()
+  /** The real path of a project. Requests at the same time share one look. */
+  const projectAt = (path: string): Promise<string> => {
+    const before = looking.get(path)
+    const found = before ?? realOrGiven(path).finally(() => looking.delete(path))
+    if (!before) looking.set(path, found)
+    return found
+  }
   return {
     async createTask({ body }) {
-      const project = await realOrGiven(projectIn(body))
-      return queue.add(project, () => actions.submit({ ...body, project }))
+      const project = await projectAt(projectIn(body))
+      return new JsonText(await queue.add(project, () => actions.submit({ ...body, project })))
     },
     async listTasks({ query: { cursor, limit, ...query }, caller }) {
       const filter = await toTaskFilter({ ...query, limit: limit + 1 }, daemon)
@@ -45,10 +54,9 @@ export function taskHandlers(
       return { items, next: last ? await cursorAfter(last) : null }
     },
     async readTask({ params, caller }) {
-      // The hot way: a whole id is read as the bytes that are sent.
+      // The hot way: a whole id is read as the text that is sent.
       const known = caller.project === null ? await store.tasks.asJson(params.task) : undefined
-      if (known) return new JsonBytes(known)
-      return tasks.view(await reach.task(params.task, caller))
+      return new JsonText(known ?? (await readTaskJson((await reach.task(params.task, caller)).id, store)))
     },
     readTaskNeighbours: async ({ params, caller }) => tasks.detail(await reach.task(params.task, caller)),
     async updateTask({ params, body, caller, ifMatch }) {
@@ -68,13 +76,13 @@ export function taskHandlers(
       const { id } = await reach.task(params.task, caller)
       return actions.remove(id, { cascade: query.cascade === 'true', check: unchanged(ifMatch) })
     },
-    async addDependency({ params, body, caller }) {
+    async addDependency({ params, body, caller, ifMatch }) {
       const task = await reach.task(params.task, caller)
-      return graph.link(task.id, (await reach.task(body.after, caller)).id)
+      return graph.link(task.id, (await reach.task(body.after, caller)).id, unchanged(ifMatch))
     },
-    async removeDependency({ params, caller }) {
+    async removeDependency({ params, caller, ifMatch }) {
       const task = await reach.task(params.task, caller)
-      return graph.unlink(task.id, (await reach.task(params.blocker, caller)).id)
+      return graph.unlink(task.id, (await reach.task(params.blocker, caller)).id, unchanged(ifMatch))
     },
     importTasks: async ({ body }) => graph.import({ ...body, project: projectIn(body) }),
     async readTaskLog({ params, query, caller }) {

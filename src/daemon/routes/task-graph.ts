@@ -10,7 +10,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { importTasks, tryImport } from '../../tasks/files/import-tasks.ts'
 import { eventSubject, isHeld } from '../../tasks/transition.ts'
 import type { ForcedState } from '../../tasks/update.ts'
-import { predictTurn } from '../../tasks/view.ts'
+import { predictTurn, readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { findSession, isBlankTask, viewSession } from './sessions.ts'
@@ -23,8 +23,9 @@ const Ends = z.object({ ref: z.string().min(1), blocker: z.string().min(1) })
 export function graphActions(daemon: DaemonContext) {
   const tasks = getTasks(daemon)
   const { store } = daemon
-  const ends = async (ref: string, other: string, tx: Tx) => {
+  const ends = async (ref: string, other: string, { tx, check }: { tx: Tx; check?: CheckTask | undefined }) => {
     const task = await tasks.find(ref, tx)
+    if (check) check(task.id, await readTaskJson(task.id, store, tx))
     return [task.id, (await tasks.find(other, tx, task.project)).id] as const
   }
   return {
@@ -32,19 +33,23 @@ export function graphActions(daemon: DaemonContext) {
     async force(ref: string, forced: ForcedState, check?: CheckTask): Promise<TaskView> {
       const { view, interrupted } = await store.transaction(async tx => {
         const task = await tasks.find(ref, tx)
-        if (check) check(await tasks.view(task, tx))
+        if (check) check(task.id, await readTaskJson(task.id, store, tx))
         const held = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
         return { view: await tasks.view(await tasks.force(task, forced, tx), tx), interrupted: held }
       })
       await daemon.supervisor.runs.taken(interrupted)
       return view
     },
-    link: (ref: string, after: string): Promise<TaskView> =>
-      store.transaction(async tx => tasks.view(await tasks.addDependency(...(await ends(ref, after, tx)), tx), tx)),
-    unlink: (ref: string, blocker: string): Promise<TaskView> =>
-      store.transaction(async tx =>
-        tasks.view(await tasks.removeDependency(...(await ends(ref, blocker, tx)), tx), tx),
-      ),
+    link: (ref: string, after: string, check?: CheckTask): Promise<TaskView> =>
+      store.transaction(async tx => {
+        const [task, blocker] = await ends(ref, after, { tx, check })
+        return tasks.view(await tasks.addDependency(task, blocker, tx), tx)
+      }),
+    unlink: (ref: string, before: string, check?: CheckTask): Promise<TaskView> =>
+      store.transaction(async tx => {
+        const [task, blocker] = await ends(ref, before, { tx, check })
+        return tasks.view(await tasks.removeDependency(task, blocker, tx), tx)
+      }),
     async import({ project, tasks: imported, ...options }: ImportTasks): Promise<ImportReply> {
       const { copy = false, update = false } = options
       const where = { project: await realOrGiven(project), copy, update }

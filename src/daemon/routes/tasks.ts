@@ -11,14 +11,15 @@ import type { TaskFilter } from '../../store/task-stores.ts'
 import { briefFor } from '../../supervisor/brief/brief-for.ts'
 import { featureSections } from '../../supervisor/brief/task-sections.ts'
 import { codeSections, lookUpForTask } from '../../supervisor/knowledge/found-code.ts'
+import { readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 
 const Ref = z.object({ ref: z.string().min(1) })
 const Delete = z.strictObject({ cascade: z.enum(['true']).optional() })
 
-/** Looks at a task before it is changed; a throw leaves it as it is. */
-export type CheckTask = (before: TaskView) => void
+/** Looks at a task, as the JSON that is sent of it, before it is changed; a throw leaves it as it is. */
+export type CheckTask = (id: string, before: string) => void
 
 /** What people and programs do with tasks, over the socket and the API alike. */
 export function taskActions(daemon: Pick<DaemonContext, 'store'>) {
@@ -26,17 +27,17 @@ export function taskActions(daemon: Pick<DaemonContext, 'store'>) {
   const { store } = daemon
   const find = async (ref: string, check: CheckTask | undefined, tx: Tx): Promise<Task> => {
     const task = await tasks.find(ref, tx)
-    if (check) check(await tasks.view(task, tx))
+    if (check) check(task.id, await readTaskJson(task.id, store, tx))
     return task
   }
   return {
-    async submit({ project, description, ...rest }: SubmitTask): Promise<TaskView> {
-      const where = { session_id: null, project: await realOrGiven(project) }
-      return store.transaction(async tx => {
-        const task = await tasks.submit({ ...rest, ...where, text: description ?? '', actor: 'human' }, tx)
-        return tasks.view(task, tx)
-      })
-    },
+    /** Adds a task to a project, which is named by its real path. Returns it as JSON. */
+    submit: ({ description, ...rest }: SubmitTask): Promise<string> =>
+      store.share(async tx => {
+        const text = description ?? ''
+        const { id } = await tasks.submit({ ...rest, session_id: null, text, actor: 'human' }, tx)
+        return readTaskJson(id, store, tx)
+      }),
     update: (ref: string, changes: UpdateTask, check?: CheckTask): Promise<TaskView> =>
       store.transaction(async tx => {
         const task = await find(ref, check, tx)
@@ -57,8 +58,9 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.post('/tasks', async (request, reply) => {
     if (isBlank(request.body)) throw new AppError('task_empty', {})
-    const task = await actions.submit(parseRequest(SubmitTask, request.body, 'POST /tasks'))
-    return reply.code(201).send({ task })
+    const given = parseRequest(SubmitTask, request.body, 'POST /tasks')
+    const task = await actions.submit({ ...given, project: await realOrGiven(given.project) })
+    return reply.code(201).type('application/json').send(`{"task":${task}}`)
   })
 
   app.get('/tasks', async (request, reply) => {

@@ -221,7 +221,7 @@ export async function findMerge(ref: string, { store }: DaemonContext): Promise<
   return newest
 }
 
-async function showMerge(merge: Merge, daemon: DaemonContext): Promise<MergeView> {
+export async function showMerge(merge: Merge, daemon: DaemonContext): Promise<MergeView> {
   const [view] = await mergeViews([merge], daemon)
   return view ?? { ...merge, title: null, task_state: null, ahead: 0 }
 }

@@ -82,14 +82,16 @@ const decision = {
   params: z.object({ number: z.string().regex(/^[1-9]\d{0,8}$/) }),
 } as const
 const ofTask = z.object({ task: Ref })
-const worktree = { noun: 'Worktrees', reach: 'found', params: ofTask, method: 'POST', scope: 'work' } as const
-const merge = {
-  noun: 'Merges',
+const worktree = {
+  noun: 'Worktrees',
   reach: 'found',
-  params: z.object({ merge: Ref }),
+  params: ofTask,
   method: 'POST',
   scope: 'work',
+  guardedBy: 'readWorktree',
 } as const
+const merge = { noun: 'Merges', reach: 'found', params: z.object({ merge: Ref }) } as const
+const orderMerge = { ...merge, method: 'POST', scope: 'work', guardedBy: 'readMerge' } as const
 const InProject = z.strictObject({ project: Project.optional() })
 
 export const OVERVIEW_ROUTES = {
@@ -115,6 +117,7 @@ export const OVERVIEW_ROUTES = {
     scope: 'read',
     summary: 'Read a decision.',
     reply: EscalationView,
+    versioned: true,
   },
   answerEscalation: {
     ...decision,
@@ -124,6 +127,7 @@ export const OVERVIEW_ROUTES = {
     summary: 'Answer a decision. The answer is recorded under the name of the key.',
     body: AnswerEscalation.omit({ by: true, env: true }),
     reply: z.object({ escalation: EscalationView, remembered: z.boolean(), task: TaskAfterAnswer.optional() }),
+    guardedBy: 'readEscalation',
   },
   listNeeds: {
     method: 'GET',
@@ -169,6 +173,7 @@ export const OVERVIEW_ROUTES = {
     summary: 'Read how full the accounts are and who waits for them.',
     reach: 'whole',
     reply: QuotaView,
+    versioned: ['at'],
   },
   holdQuota: {
     method: 'POST',
@@ -179,6 +184,7 @@ export const OVERVIEW_ROUTES = {
     reach: 'whole',
     body: HoldQuota.default({}),
     reply: QuotaView,
+    guardedBy: 'readQuota',
   },
   releaseQuota: {
     method: 'POST',
@@ -189,6 +195,7 @@ export const OVERVIEW_ROUTES = {
     reach: 'whole',
     body: ReleaseQuota.default({}),
     reply: QuotaView,
+    guardedBy: 'readQuota',
   },
   readBudgets: {
     method: 'GET',
@@ -199,6 +206,7 @@ export const OVERVIEW_ROUTES = {
     reach: 'query',
     query: InProject,
     reply: Budget,
+    versioned: ['at'],
   },
   resetBudget: {
     method: 'POST',
@@ -209,6 +217,7 @@ export const OVERVIEW_ROUTES = {
     reach: 'body',
     body: InProject,
     reply: Budget,
+    guardedBy: 'readBudgets',
   },
   listWorktrees: {
     method: 'GET',
@@ -229,6 +238,7 @@ export const OVERVIEW_ROUTES = {
     reach: 'found',
     params: ofTask,
     reply: z.object({ worktrees: z.array(WorktreeView), forecast: WorktreeForecast.nullable() }),
+    versioned: true,
   },
   archiveWorktree: {
     ...worktree,
@@ -252,8 +262,17 @@ export const OVERVIEW_ROUTES = {
     query: InProject.extend({ all: z.enum(['true']).optional(), ...Paging }),
     reply: pageOf(MergeView),
   },
-  retryMerge: { ...merge, path: '/merges/{merge}/retry', summary: 'Try a merge again.', reply: MergeView },
-  abortMerge: { ...merge, path: '/merges/{merge}/abort', summary: 'Call a merge off.', reply: MergeView },
+  readMerge: {
+    ...merge,
+    method: 'GET',
+    path: '/merges/{merge}',
+    scope: 'read',
+    summary: 'Read a merge.',
+    reply: MergeView,
+    versioned: true,
+  },
+  retryMerge: { ...orderMerge, path: '/merges/{merge}/retry', summary: 'Try a merge again.', reply: MergeView },
+  abortMerge: { ...orderMerge, path: '/merges/{merge}/abort', summary: 'Call a merge off.', reply: MergeView },
   readReport: {
     method: 'GET',
     path: '/report',

@@ -23,8 +23,10 @@ export interface ApiRoute {
   status?: 200 | 201
   /** It makes something new: a repeated request with the same `Idempotency-Key` gets the first reply. */
   creates?: true
-  /** The reply has an `ETag`, and a change takes `If-Match`. */
-  versioned?: true
+  /** The reply has an `ETag`; with a list, one that these fields do not change, which only say how things stand at this moment. */
+  versioned?: true | readonly string[]
+  /** The route that reads what this one changes: `If-Match` takes its `ETag`. */
+  guardedBy?: string
   /** A POST that changes nothing: it is not in the audit log, and processes of agents are refused all the same. */
   readOnly?: true
   /** The largest body in bytes; a million by default. */

@@ -18,6 +18,7 @@ import { type ApiRoute, LONG_TEXT_BYTES, Paging, Project, pageOf, Ref } from './
 
 const TaskParams = z.object({ task: Ref })
 const about = { noun: 'Tasks', reach: 'found', params: TaskParams } as const
+const change = { ...about, scope: 'work', guardedBy: 'readTask' } as const
 
 /** An event as the API shows it. The fields of `body` depend on the kind. */
 export const EventView = z.object({
@@ -77,10 +78,9 @@ export const TASK_ROUTES = {
     reply: TaskDetail,
   },
   updateTask: {
-    ...about,
+    ...change,
     method: 'PATCH',
     path: '/tasks/{task}',
-    scope: 'work',
     summary: 'Change fields of a task; null removes a value.',
     body: UpdateTask,
     reply: TaskView,
@@ -88,49 +88,44 @@ export const TASK_ROUTES = {
     maxBytes: LONG_TEXT_BYTES,
   },
   moveTask: {
-    ...about,
+    ...change,
     method: 'POST',
     path: '/tasks/{task}/move',
-    scope: 'work',
     summary: 'Order the state of a task. `done` needs the scope `decide`: it overrides the gates.',
     body: SayOfTask.extend({ to: z.enum(['done', 'failed', 'ready', 'cancelled']) }),
     reply: TaskView,
     versioned: true,
   },
   cancelTask: {
-    ...about,
+    ...change,
     method: 'POST',
     path: '/tasks/{task}/cancel',
-    scope: 'work',
     summary: 'Cancel a task and all its parts; an agent that works on it is interrupted.',
     body: SayOfTask.default({}),
     reply: TaskView,
     versioned: true,
   },
   deleteTask: {
-    ...about,
+    ...change,
     method: 'DELETE',
     path: '/tasks/{task}',
-    scope: 'work',
     summary: 'Delete a task; with `cascade=true` also everything that depends on it.',
     query: z.strictObject({ cascade: z.enum(['true']).optional() }),
     reply: z.object({ deleted: z.array(TaskMention) }),
   },
   addDependency: {
-    ...about,
+    ...change,
     method: 'POST',
     path: '/tasks/{task}/dependencies',
-    scope: 'work',
     summary: 'Let a task come after another one.',
     body: z.strictObject({ after: Ref }),
     reply: TaskView,
     versioned: true,
   },
   removeDependency: {
-    ...about,
+    ...change,
     method: 'DELETE',
     path: '/tasks/{task}/dependencies/{blocker}',
-    scope: 'work',
     summary: 'Undo a dependency.',
     params: TaskParams.extend({ blocker: Ref }),
     reply: TaskView,
@@ -169,10 +164,9 @@ export const TASK_ROUTES = {
     status: 201,
   },
   guideTask: {
-    ...about,
+    ...change,
     method: 'POST',
     path: '/tasks/{task}/guidance',
-    scope: 'work',
     summary: 'Add guidance to a task; an agent that works on it gets it at once.',
     body: GuideTask,
     reply: GuidedTask,

@@ -29,8 +29,18 @@ const NewFeature = CreateFeature.omit({ env: true, config: true, settings: true,
 })
 
 const run = { noun: 'Runs', reach: 'found', params: z.object({ run: Ref }) } as const
+/** What changes while agents work, and is no change of the run or session. */
+const MOMENTS = ['left_ms', 'last_line', 'quota', 'activity', 'plan', 'tokens', 'cost_usd', 'turns', 'tools']
+const steerRun = {
+  ...run,
+  method: 'POST',
+  scope: 'work',
+  reply: RunDetail,
+  versioned: MOMENTS,
+  guardedBy: 'readRun',
+} as const
 const session = { noun: 'Sessions', reach: 'found', params: z.object({ session: Ref }) } as const
-const order = { ...session, method: 'POST', scope: 'work', reply: SessionView } as const
+const order = { ...session, method: 'POST', scope: 'work', reply: SessionView, guardedBy: 'readSession' } as const
 
 export const WORK_ROUTES = {
   startRun: {
@@ -73,31 +83,23 @@ export const WORK_ROUTES = {
     scope: 'read',
     summary: 'Read a run with its attempts.',
     reply: RunDetail,
+    versioned: MOMENTS,
   },
   pauseRun: {
-    ...run,
-    method: 'POST',
+    ...steerRun,
     path: '/runs/{run}/pause',
-    scope: 'work',
     summary: 'Pause a run after the tools at work.',
-    reply: RunDetail,
   },
   resumeRun: {
-    ...run,
-    method: 'POST',
+    ...steerRun,
     path: '/runs/{run}/resume',
-    scope: 'work',
     summary: 'Resume a paused run.',
-    reply: RunDetail,
   },
   stopRun: {
-    ...run,
-    method: 'POST',
+    ...steerRun,
     path: '/runs/{run}/stop',
-    scope: 'work',
     summary: 'End a run after the current attempts, or `now`.',
     body: StopRun.default({}),
-    reply: RunDetail,
   },
 
   startSession: {
@@ -130,6 +132,7 @@ export const WORK_ROUTES = {
     scope: 'read',
     summary: 'Read a session with its queue.',
     reply: SessionView,
+    versioned: MOMENTS,
   },
   readSessionLog: {
     ...session,
@@ -211,6 +214,7 @@ export const WORK_ROUTES = {
     params: z.object({ feature: FeatureName }),
     query: z.strictObject({ project: Project.optional() }),
     reply: FeatureView,
+    versioned: true,
   },
   continueFeature: {
     method: 'POST',
@@ -222,6 +226,7 @@ export const WORK_ROUTES = {
     params: z.object({ feature: FeatureName }),
     body: ContinueFeatureRequest.omit({ env: true, attach: true }).extend({ project: Project.optional() }),
     reply: FeatureView,
+    guardedBy: 'readFeature',
   },
   deleteFeature: {
     method: 'DELETE',
@@ -233,5 +238,6 @@ export const WORK_ROUTES = {
     params: z.object({ feature: FeatureName }),
     query: DeleteFeature.extend({ project: Project.optional() }),
     reply: z.object({ deleted: z.string() }),
+    guardedBy: 'readFeature',
   },
 } as const satisfies Record<string, ApiRoute>

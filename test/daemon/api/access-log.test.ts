@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fastify from 'fastify'
 import { openLog } from '../../../src/base/log.ts'
-import { installAccessLog } from '../../../src/daemon/api/access-log.ts'
+import { installAccessLog } from '../../../src/daemon/api/audit.ts'
 import { tempDir } from '../../support/world.ts'
 
 test('every request is one line with its id, its caller and its route, and without what it contained', async t => {

@@ -15,7 +15,7 @@ async function keysWorld(t: TestContext) {
   t.after(() => store.close())
   const keys = new ApiKeys({ store, clock, failed: assert.fail })
   const { authenticate } = openAuthenticator({ keys, verifyJwt: () => assert.fail(), system: 'here' })
-  const as = (authorization?: string) => authenticate({ headers: { ...(authorization && { authorization }) } })
+  const as = async (authorization?: string) => authenticate({ headers: { ...(authorization && { authorization }) } })
   return { time, store, keys, as, bearer: (secret: string) => as(`Bearer ${secret}`) }
 }
 

@@ -23,11 +23,15 @@ function verifier(values: Partial<Values>, env: Record<string, string> = {}) {
     settings: async () => nestValues({ ...defaultValues(), ...EXPECTED, ...values }).api.jwt,
   })
   const { authenticate } = openAuthenticator({ keys: { verify: assert.fail }, verifyJwt, system: 'here' })
-  return (token: string) =>
-    authenticate({ headers: { authorization: `Bearer ${token}` } }).catch((error: Error & { code?: string }) => {
-      if (error.code !== 'jwt_refused' && error.code !== 'key_elsewhere') throw error
-      return error.message
-    })
+  return async (token: string) => {
+    try {
+      return await authenticate({ headers: { authorization: `Bearer ${token}` } })
+    } catch (error) {
+      const { code, message } = error as Error & { code?: string }
+      if (code !== 'jwt_refused' && code !== 'key_elsewhere') throw error
+      return message
+    }
+  }
 }
 
 function signed(

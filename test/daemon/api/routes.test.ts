@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { AuditEntry } from '../../../src/domain/access.ts'
 import { type ApiError, openApiClient } from '../../../src/domain/api-v1/client.ts'
+import type { ApiRoute } from '../../../src/domain/api-v1/route.ts'
 import { API_ROUTES } from '../../../src/domain/api-v1/routes.ts'
 import { sharedDaemon } from '../shared-daemon.ts'
 import { callApi, callerWith, LISTENING } from './api-world.ts'
@@ -121,6 +122,51 @@ test('a change with the version that was read counts once; any other version is 
     }),
     { numRuns: 15 },
   )
+})
+
+test('every change takes the version of what it changes, from the route that reads it', async () => {
+  const routes: Record<string, ApiRoute> = API_ROUTES
+  for (const [name, { method, creates, readOnly, guardedBy }] of Object.entries(routes)) {
+    if (method === 'GET' || creates || readOnly) continue
+    const read = routes[guardedBy ?? '']
+    assert.ok(read?.method === 'GET' && read.versioned, name)
+  }
+  const { daemon, project, call } = await world('guards')
+  const decider = await callerWith(daemon, { scope: 'decide' })
+  const read = await decider.call('GET', '/quota')
+  const hold = (version: string | undefined) =>
+    decider.call('POST', '/quota/hold', { body: {}, headers: { 'if-match': version } })
+  assert.equal(
+    (await decider.call('GET', '/quota')).headers.etag,
+    read.headers.etag,
+    'the time of a reading is no change',
+  )
+  assert.deepEqual(codeOf(await hold('"another"')), [412, 'changed_meanwhile'])
+  assert.equal((await decider.call('GET', '/quota')).body.hold, null)
+  assert.equal((await hold(read.headers.etag)).status, 200)
+  assert.deepEqual(codeOf(await hold(read.headers.etag)), [412, 'changed_meanwhile'])
+  assert.equal((await decider.call('POST', '/quota/release', { headers: { 'if-match': '*' } })).status, 200)
+  // The project is in the query of the one and in the body of the other. Nothing was spent there, so there is no budget to reset.
+  const budget = await decider.call('GET', `/budgets?project=${project}`)
+  const reset = (version: string | undefined) =>
+    decider.call('POST', '/budgets/reset', { body: { project }, headers: { 'if-match': version } })
+  assert.equal((await reset('"another"')).status, 412)
+  assert.equal((await reset(budget.headers.etag)).status, 404)
+  const [one, two] = [
+    await call('POST', '/tasks', { body: { project, title: 'One' } }),
+    await call('POST', '/tasks', { body: { project, title: 'Two' } }),
+  ]
+  const link = (version: string | undefined) =>
+    call('POST', `/tasks/${two.body.id}/dependencies`, {
+      body: { after: one.body.id },
+      headers: { 'if-match': version },
+    })
+  assert.deepEqual(codeOf(await link(one.headers.etag)), [412, 'changed_meanwhile'])
+  assert.equal((await link(two.headers.etag)).status, 200)
+  const path = `/tasks/${two.body.id}`
+  const stale = { headers: { 'if-match': two.headers.etag } }
+  assert.equal((await call('DELETE', `${path}/dependencies/${one.body.id}`, stale)).status, 412)
+  assert.equal((await call('DELETE', path, stale)).status, 412)
 })
 
 test('a create with the same Idempotency-Key happens once, also at once; another body is refused; a refusal may be sent again', async () => {
