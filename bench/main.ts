@@ -30,6 +30,8 @@ const BENCHES: Record<string, () => Promise<BenchRow[]>> = {
   tasks: async () => (await import('./tasks/tasks.ts')).benchTasks(),
   api: async () => (await import('./api/api.ts')).benchApi(),
   runs: async () => (await import('./runs/ten-tasks.ts')).benchRuns(),
+  prompts: async () => (await import('./runs/prompts.ts')).benchPrompts(),
+  year: async () => (await import('./year/year.ts')).benchYear(),
   limits: async () => (await import('./limits/limits.ts')).benchLimits(),
   failover: async () => (await import('./limits/failover.ts')).benchFailover(),
   calls: async () => [

@@ -5,7 +5,7 @@ type FlagKinds = Record<string, 'value' | 'switch'>
 
 /** The few commands that must start within milliseconds, and every flag they accept. */
 export const HOT_FLAGS = {
-  list: { '--status': 'value', '--project': 'value', '--all': 'switch', '--json': 'switch' },
+  list: { '--status': 'value', '--project': 'value', '--all': 'switch', '--limit': 'value', '--json': 'switch' },
   status: { '--show-history': 'switch', '--show-decisions': 'switch', '--json': 'switch' },
   logs: { '--tail': 'value', '--follow': 'switch', '--level': 'value', '--json': 'switch' },
   'task list': {
@@ -131,7 +131,8 @@ export async function runHotCommand({ command, operand, flags }: HotCall): Promi
   switch (command) {
     case 'list': {
       const { showList } = await import('./commands/list.ts')
-      await showList({ status: text('--status'), project: text('--project'), all: isSet('--all') }, context, client)
+      const [status, project, limit] = [text('--status'), text('--project'), text('--limit')]
+      await showList({ status, project, all: isSet('--all'), limit }, context, client)
       break
     }
     case 'status': {

@@ -45,8 +45,11 @@ function stepsWithoutDaemon({ database }: AppPaths): NextStep[] {
 }
 
 async function readState(client: DaemonConnection, terminal: Terminal): Promise<{ lines: string[]; next: NextStep[] }> {
-  const [{ sessions }, { runs: openRuns }, needs, { needsYouLines }] = await Promise.all([
-    client.request<{ sessions: SessionView[] }>('GET', '/sessions'),
+  const [{ sessions, total = sessions.length }, { runs: openRuns }, needs, { needsYouLines }] = await Promise.all([
+    client.request<{ sessions: SessionView[]; total?: number }>(
+      'GET',
+      `/sessions?open=true&since=${Date.now() - RECENT_MS}`,
+    ),
     client.request<{ runs: RunView[] }>('GET', `/runs?open=true&limit=${MOST_ROWS}`),
     client.request<NeedsReply>('GET', '/needs'),
     import('./render/escalation-lines.ts'),
@@ -60,7 +63,7 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
   const works = openRuns[0] ?? open.find(({ status }) => status === 'processing')
   return {
     lines: [
-      `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${sessions.length} in all${describeCounts(open)}; ${needs.needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
+      `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${total} in all${describeCounts(open)}; ${needs.needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
       ...openRuns.map(runLine),
       ...(open.length > 0 ? listTable(open.slice(0, MOST_ROWS), terminal, now) : []),
       ...(open.length > MOST_ROWS ? [`  and ${open.length - MOST_ROWS} more: pcc list`] : []),
@@ -72,7 +75,7 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
       ...(needs.needs.length > 0 ? [['pcc inbox', 'answer what waits, by keys'] as const] : []),
       ...(works ? [[`pcc attach ${works.id}`, 'watch it work'] as const] : []),
       ...(ended.length > 0 ? [['pcc report', 'what was done, what failed and why'] as const] : []),
-      ...(sessions.length === 0 ? [] : [['pcc run .', 'work through the tasks of this project'] as const]),
+      ...(total === 0 ? [] : [['pcc run .', 'work through the tasks of this project'] as const]),
       ...FIRST_STEPS,
     ],
   }

@@ -5,7 +5,7 @@ import { type DaemonContext, getEscalations } from './context.ts'
 
 /** Delivers answers that an earlier daemon had settled, but not delivered to the agent before it died. */
 export async function deliverAnswers(daemon: DaemonContext): Promise<void> {
-  for (const row of await daemon.store.sessions.list()) {
+  for (const row of await daemon.store.sessions.list({ only: 'parked' })) {
     const number = isDue(row) ? row.parked?.number : undefined
     if (number === undefined) continue
     const settled = await daemon.store.escalations.get(number)

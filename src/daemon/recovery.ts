@@ -83,7 +83,7 @@ export async function sweepLeftovers(
 ): Promise<SweptLeftovers> {
   const { store, bootId, log } = daemon
   crashPoint('recover.before-sweep')
-  const rows = (await findLeftSessions(await store.sessions.list(), bootId)).map(row => ({
+  const rows = (await findLeftSessions(await store.sessions.list({ only: 'marked' }), bootId)).map(row => ({
     ...row,
     marker: sessionMarker(row.marker),
   }))

@@ -35,7 +35,7 @@ export function openSpeakerCheck(daemon: Speaking, { refusesItself = false } = {
         throw new AppError('speaker_refused', { what, command: peer.command, pid: peer.pid })
       }
       if (!isMarked(peer) || isAllowed(peer)) continue
-      const sessions = await daemon.store.sessions.list({})
+      const sessions = await daemon.store.sessions.list({ only: 'marked' })
       const owner = sessions.find(({ marker }) => marker !== null && wears(peer, marker))
       if (!owner && !isKnownMark(peer, daemon)) continue
       await tries.note(peer, { what, owner: owner?.id ?? 'daemon' })

@@ -16,13 +16,15 @@ export function openEventPruning(database: Database, writer: Writer): EventPruni
   return {
     usedBytes: async () => database.usedBytes(),
     newestBefore: async time => {
-      const rows = database.read.selectFrom('events').where('time', '<', time)
-      const newest = await rows.select(({ fn }) => fn.max('time').as('time')).executeTakeFirst()
-      return newest?.time ?? undefined
+      // Times rise with the ids, and only the ids have an index.
+      const rows = database.read.selectFrom('events').select('time').where('time', '<', time)
+      return (await rows.orderBy('id', 'desc').limit(1).executeTakeFirst())?.time
     },
     prune: async (subject, before, signal) => {
       let removed = 0
-      while (!signal.aborted) {
+      // Most subjects have nothing to prune: their oldest event says so, without a transaction that keeps others from writing.
+      const oldest = await prunable(database.read, subject).limit(1).executeTakeFirst()
+      while (oldest && oldest.time < before && !signal.aborted) {
         const batch = await writer.transaction(({ db }) => pruneBatch(db, subject, before))
         removed += batch
         if (batch < BATCH) break
@@ -44,20 +46,16 @@ async function pruneBatch(db: Kysely<Tables>, subject: string, before: number): 
     .select(({ fn }) => fn.max('id').as('newest'))
     .executeTakeFirstOrThrow()
   const below = Math.min((seen ?? newest ?? 0) + 1, newest ?? 0)
-  const old = await db
-    .selectFrom('events')
-    .select('id')
-    .where('subject', '=', subject)
-    .where('id', '<', below)
-    .where('time', '<', before)
-    .where('kind', 'not in', KEPT_KINDS)
-    .orderBy('id')
-    .limit(BATCH)
-    .execute()
+  const old = await prunable(db, subject).where('id', '<', below).where('time', '<', before).limit(BATCH).execute()
   if (old.length === 0) return 0
   const ids = old.map(({ id }) => id)
   await db.insertInto('event_pruning').values({ subject }).execute()
   await db.deleteFrom('events').where('id', 'in', ids).execute()
   await sql`delete from event_pruning`.execute(db)
   return ids.length
+}
+
+function prunable(db: Kysely<Tables>, subject: string) {
+  const events = db.selectFrom('events').select(['id', 'time']).where('subject', '=', subject)
+  return events.where('kind', 'not in', KEPT_KINDS).orderBy('id')
 }

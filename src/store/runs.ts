@@ -2,7 +2,7 @@ import { type Kysely, type SqlBool, sql } from 'kysely'
 import { AppError } from '../base/errors.ts'
 import type { Tx } from './store.ts'
 import type { AttemptRow, RunRow, RunsTable, ScheduleRow, SchedulesTable, Tables } from './tables.ts'
-import type { RunStore, ScheduleStore } from './task-stores.ts'
+import type { RunFilter, RunStore, ScheduleStore } from './task-stores.ts'
 import { filterOfScope, filterTasks } from './tasks.ts'
 import type { Writer } from './writer.ts'
 
@@ -24,7 +24,17 @@ export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
       const row = await (tx?.db ?? read).selectFrom('runs').selectAll().where('id', '=', id).executeTakeFirst()
       return row && parseRun(row)
     },
-    list: ({ project, open } = {}, tx) => list(tx?.db ?? read, { project, open }),
+    list: async ({ limit, ...filter } = {}, tx) => {
+      const select = filterRuns(tx?.db ?? read, filter)
+        .selectAll()
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+      return (await (limit === undefined ? select : select.limit(limit)).execute()).map(parseRun)
+    },
+    count: async (filter = {}) => {
+      const counted = filterRuns(read, filter).select(({ fn }) => fn.countAll<number>().as('count'))
+      return Number((await counted.executeTakeFirst())?.count ?? 0)
+    },
     resolve: ref => resolve(read, ref),
     begin: async (attempt, { db }) => {
       await db.insertInto('attempts').values(attempt).execute()
@@ -46,14 +56,13 @@ export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
   }
 }
 
-async function list(
-  db: Kysely<Tables>,
-  { project, open }: { project: string | undefined; open: boolean | undefined },
-): Promise<RunRow[]> {
-  let select = db.selectFrom('runs').selectAll()
+function filterRuns(db: Kysely<Tables>, { project, open, since }: RunFilter) {
+  let select = db.selectFrom('runs')
   if (project !== undefined) select = select.where('project', '=', project)
   if (open) select = select.where('state', '!=', 'ended')
-  return (await select.orderBy('created_at', 'desc').orderBy('id').execute()).map(parseRun)
+  if (since !== undefined)
+    select = select.where(({ eb, or }) => or([eb('ended_at', 'is', null), eb('ended_at', '>=', since)]))
+  return select
 }
 
 async function resolve(db: Kysely<Tables>, ref: string): Promise<RunRow> {

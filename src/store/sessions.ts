@@ -1,7 +1,7 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
-import type { SessionStore, Tx } from './store.ts'
+import type { SessionFilter, SessionStore, Tx } from './store.ts'
 import type { NewSessionRow, SessionRow, SessionsTable, Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
@@ -22,7 +22,12 @@ export function openSessionStore({ read, writer, clock }: SessionStoreDeps): Ses
     insert: (row, tx) => write(tx, db => insertSession(db, row, clock.now())),
     update: (id, patch, tx) => write(tx, db => updateSession(db, id, patch)),
     get: (id, tx) => getSession(tx?.db ?? read, id),
-    list: filter => listSessions(read, filter?.project),
+    list: filter => listSessions(read, filter),
+    count: async ({ project } = {}) => {
+      const all = read.selectFrom('sessions').select(({ fn }) => fn.countAll<number>().as('count'))
+      const counted = project === undefined ? all : all.where('project', '=', project)
+      return Number((await counted.executeTakeFirst())?.count ?? 0)
+    },
     resolve: ref => resolveSession(read, ref),
     waiting: tx => listWaitingSessions(tx?.db ?? read),
     standing: async () => {
@@ -51,12 +56,32 @@ async function getSession(db: Kysely<Tables>, id: string): Promise<SessionRow | 
   return row && fromSessionRow(row)
 }
 
-async function listSessions(db: Kysely<Tables>, project: string | undefined): Promise<SessionRow[]> {
+async function listSessions(
+  db: Kysely<Tables>,
+  { project, only, since, limit }: SessionFilter = {},
+): Promise<SessionRow[]> {
   let select = db.selectFrom('sessions').selectAll()
   if (project !== undefined) select = select.where('project', '=', project)
+  if (only === 'live') select = select.where('state', '!=', 'ended')
+  if (only === 'marked') select = select.where('marker', 'is not', null)
+  if (only === 'parked') select = select.where('parked', 'is not', null)
+  if (only === 'open')
+    select = select.where(({ eb, or }) =>
+      or([
+        eb('state', '!=', 'ended'),
+        eb('ended_as', 'not in', OVER),
+        eb('resumes_at', 'is not', null),
+        eb('held_at', 'is not', null),
+        ...(since === undefined ? [] : [eb('ended_at', '>=', since)]),
+      ]),
+    )
+  if (limit !== undefined) select = select.limit(limit)
   const rows = await select.orderBy('created_at', 'desc').orderBy('id').execute()
   return rows.map(fromSessionRow)
 }
+
+/** Ways of ending after which nothing follows. */
+const OVER = ['completed', 'stopped', 'error'] as const
 
 async function listWaitingSessions(db: Kysely<Tables>): Promise<SessionRow[]> {
   const select = db.selectFrom('sessions').selectAll().where('resumes_at', 'is not', null)

@@ -100,13 +100,25 @@ export interface EventQuery {
   until?: number | undefined
 }
 
+export interface SessionFilter {
+  project?: string | undefined
+  /**
+   * `live`: not ended. `open`: not over for good. `marked`: its agent's processes have a marker. `parked`: a call of it waits for an answer.
+   */
+  only?: 'live' | 'open' | 'marked' | 'parked' | undefined
+  /** With `open` also those that ended at this time or later. */
+  since?: number | undefined
+  limit?: number | undefined
+}
+
 export interface SessionStore {
   insert(row: NewSessionRow, tx?: Tx): Promise<SessionRow>
   /** Throws `session_unknown` if there is no such row. */
   update(id: string, patch: Partial<SessionRow>, tx?: Tx): Promise<void>
   get(id: string, tx?: Tx): Promise<SessionRow | undefined>
-  /** Newest first. */
-  list(filter?: { project?: string | undefined }): Promise<SessionRow[]>
+  /** Newest first. After a year there are thousands: whoever asks often says which. */
+  list(filter?: SessionFilter): Promise<SessionRow[]>
+  count(filter?: Pick<SessionFilter, 'project'>): Promise<number>
   /** Finds a session by its id, its name, or a unique beginning of either (the id with or without `s-`). */
   resolve(ref: string): Promise<SessionRow>
   /** Sessions that resume by themselves at a time, soonest first. */

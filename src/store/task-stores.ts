@@ -89,13 +89,22 @@ export interface TaskStore {
   remove(ids: readonly string[], tx: Tx): Promise<void>
 }
 
+export interface RunFilter {
+  project?: string | undefined
+  open?: boolean | undefined
+  /** Only those that had not ended by this time. */
+  since?: number | undefined
+  limit?: number | undefined
+}
+
 /** Runs, and the attempts they made. */
 export interface RunStore {
   insert(row: RunRow, tx: Tx): Promise<void>
   update(id: string, patch: Partial<RunRow>, tx?: Tx): Promise<void>
   get(id: string, tx?: Tx): Promise<RunRow | undefined>
   /** Newest first. */
-  list(filter?: { project?: string | undefined; open?: boolean }, tx?: Tx): Promise<RunRow[]>
+  list(filter?: RunFilter, tx?: Tx): Promise<RunRow[]>
+  count(filter?: RunFilter): Promise<number>
   /** Finds a run by its id or a unique beginning of it. Throws `run_unknown` or `run_ambiguous`. */
   resolve(ref: string): Promise<RunRow>
   begin(attempt: AttemptRow, tx: Tx): Promise<void>

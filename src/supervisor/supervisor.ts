@@ -291,7 +291,7 @@ export class Supervisor {
     // Work that is being verified may go back to its agent.
     const verifying = (await tasks.list({ states: COMPLETION_STATES })).flatMap(({ session_id }) => session_id ?? [])
     this.#supervisor.kept.forgetOver(
-      await sessions.list(),
+      await sessions.list({ only: 'open' }),
       new Set([...open.map(({ id }) => id), ...verifying, FOR_API]),
     )
   }

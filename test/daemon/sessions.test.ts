@@ -252,7 +252,9 @@ test('bad input is refused and leaves no session behind', async t => {
   assert.equal(await codeOf({ settings: { PCC_AGENTS_PATH: file } }), 'agent_path_wrong')
   const project = gitProject(t, { '.perpetualcc.toml': 'nonsense = [' })
   assert.equal(await codeOf({ project }), 'config_invalid')
-  assert.deepEqual((await world.daemon.call('GET', '/sessions')).body, { sessions: [], decisions: 0, observed: [] })
+  assert.deepEqual((await world.daemon.call('GET', '/sessions')).body, {
+    ...{ sessions: [], total: 0, decisions: 0, observed: [] },
+  })
   assert.equal((await world.daemon.call('GET', '/sessions/nope')).body.error.code, 'session_unknown')
 })
 

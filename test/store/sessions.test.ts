@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AppError } from '../../src/base/errors.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { SessionFilter, Store } from '../../src/store/store.ts'
 import type { NewSessionRow, SessionRow } from '../../src/store/tables.ts'
 import { DATABASES } from './databases.ts'
 
@@ -69,6 +69,30 @@ for (const { name, open } of DATABASES) {
       ['s-3', 's-1'],
     )
     assert.deepEqual(await store.sessions.list({ project: '/P' }), [])
+  })
+
+  test(`${name}: of many sessions only those are listed that are at work, not over, marked or parked, and as many as asked for`, async t => {
+    const store = await open(t)
+    const ended = (as: SessionRow['ended_as'], at: number) => ({ state: 'ended' as const, ended_as: as, ended_at: at })
+    const rows: Record<string, Partial<SessionRow>> = {
+      's-1': ended('completed', 10),
+      's-2': ended('error', 20),
+      's-3': { ...ended('paused', 30), marker: 'm' },
+      's-4': { ...ended('stopped', 40), resumes_at: 99 },
+      's-5': { state: 'asking', marker: 'm' },
+      's-6': { ...ended('waiting_input', 60), parked: FULL.parked },
+    }
+    for (const [id, row] of Object.entries(rows))
+      await store.sessions.insert({ ...session(id, id), created_at: Number(id.slice(2)), ...row })
+    const ids = async (filter: SessionFilter) =>
+      (await store.sessions.list(filter)).map(({ id }) => id.slice(2)).join('')
+    assert.equal(await ids({ only: 'live' }), '5')
+    assert.equal(await ids({ only: 'open' }), '6543')
+    assert.equal(await ids({ only: 'open', since: 20 }), '65432')
+    assert.equal(await ids({ only: 'marked' }), '53')
+    assert.equal(await ids({ only: 'parked' }), '6')
+    assert.equal(await ids({ limit: 2 }), '65')
+    assert.deepEqual([await store.sessions.count(), await store.sessions.count({ project: '/q' })], [6, 0])
   })
 
   test(`${name}: a session is found by id, by name and by the beginning of either`, async t => {

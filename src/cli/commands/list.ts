@@ -8,7 +8,11 @@ export interface SessionListOptions {
   status?: string | undefined
   project?: string | undefined
   all?: boolean | undefined
+  limit?: string | undefined
 }
+
+/** The number of sessions that are shown without `--limit`: after a year there are thousands. */
+const LATEST = 1_000
 
 /** The body of `pcc list`. */
 export async function showList(
@@ -17,28 +21,35 @@ export async function showList(
   client: Client,
 ): Promise<void> {
   if (options.status) await checkStatuses(options.status)
+  const limit = Number(options.limit ?? LATEST)
+  if (!Number.isInteger(limit) || limit < 1) await refuse(`--limit takes a number above zero, not "${options.limit}"`)
+  const onlyOpen = !json && !options.all && !options.status
   const query = [
     ...(options.status ? [`status=${encodeURIComponent(options.status)}`] : []),
     ...(options.project ? [`project=${encodeURIComponent(resolvePath(options.project))}`] : []),
+    onlyOpen ? 'open=true' : `limit=${limit}`,
   ].join('&')
   // The request goes out first; the table is loaded while the daemon answers.
-  const reply = client.request<SessionList>('GET', `/sessions${query && `?${query}`}`)
-  const [{ sessions, observed = [], decisions }, table] = await Promise.all([
+  const reply = client.request<SessionList>('GET', `/sessions?${query}`)
+  const [{ sessions, total = sessions.length, observed = [], decisions }, table] = await Promise.all([
     reply,
     json || import('../render/list-table.ts'),
   ])
-  if (table === true) return out(JSON.stringify({ sessions, observed }, null, 2))
-  const shown = options.all || options.status ? sessions : sessions.filter(isOpen)
-  if (sessions.length === 0 && observed.length === 0) out(emptyList(options))
+  if (table === true) return out(JSON.stringify({ sessions, total, observed }, null, 2))
+  const shown = onlyOpen ? sessions.filter(isOpen) : sessions
+  if (total === 0 && observed.length === 0) out(emptyList(options))
   else if (shown.length > 0) for (const line of table.listTable(shown, terminal, Date.now())) out(line)
-  const ended = sessions.length - shown.length
-  if (ended > 0) out(`${shown.length === 0 ? 'No session is open. ' : ''}${ended} ended: pcc list --all`)
+  const more = total - shown.length
+  if (more > 0 && !onlyOpen) out(`${more} more: add --limit ${total}`)
+  else if (more > 0) out(`${shown.length === 0 ? 'No session is open. ' : ''}${more} ended: pcc list --all`)
   if (!options.status) for (const line of table.observedLines(observed, Date.now())) out(line)
   if (decisions) out(table.thingsWait(decisions))
 }
 
 interface SessionList {
   sessions: SessionView[]
+  /** How many there are, shown or not. */
+  total?: number
   observed?: ObservedView[]
   decisions?: number
 }
@@ -59,7 +70,8 @@ export function addListCommand(program: Command): void {
     )
     .option('--project <path>', 'only sessions of this project')
     .option('--all', 'also those that have ended')
-    .option('--json', 'print JSON, always of all sessions')
+    .option('--limit <n>', `show at most n sessions, the newest (${LATEST} unless told)`)
+    .option('--json', 'print JSON, also of sessions that have ended')
     .action(async (options: SessionListOptions, command: Command) => {
       const context = await commandContext(command)
       await showList(options, context, await openClient(context.paths, context))
@@ -70,9 +82,12 @@ async function checkStatuses(statuses: string): Promise<void> {
   const { STATUS_WORDS } = await import('../render/format.ts')
   const known = ['running', ...Object.keys(STATUS_WORDS)]
   const unknown = statuses.split(',').find(name => !known.includes(name.trim()))
-  if (unknown === undefined) return
+  if (unknown !== undefined) await refuse(`there is no status "${unknown}": ${known.join(', ')}`)
+}
+
+async function refuse(problem: string): Promise<never> {
   const { AppError } = await import('../../base/errors.ts')
-  throw new AppError('usage', { problem: `there is no status "${unknown}": ${known.join(', ')}`, command: 'list' })
+  throw new AppError('usage', { problem, command: 'list' })
 }
 
 function emptyList({ status, project }: SessionListOptions): string {

@@ -196,8 +196,8 @@ function showLoop(loop: ReturnType<typeof monitorEventLoopDelay>, { loopDelay }:
 function watchOrphans({ store, log }: DaemonContext): { look(): number } {
   let [found, lookedAt] = [0, 0]
   const search = async () => {
-    const ended = (await store.sessions.list()).filter(
-      row => row.state === 'ended' && row.marker !== null && row.options.host !== 'tmux',
+    const ended = (await store.sessions.list({ only: 'marked' })).filter(
+      row => row.state === 'ended' && row.options.host !== 'tmux',
     )
     const markers = ended.map(({ marker }) => sessionMarker(marker ?? ''))
     found = markers.length === 0 ? 0 : findCarriedMarkers(markers).size

@@ -76,7 +76,7 @@ async function readHealth(daemon: DaemonContext, status: Health['status']): Prom
     started_at: startedAt,
     home: paths.home,
     data: paths.data,
-    sessions: { live: supervisor.liveCount, total: (await store.sessions.list()).length },
+    sessions: { live: supervisor.liveCount, total: await store.sessions.count() },
     schema: store.schema,
     kept_by: findRestarter(daemon.agentEnv),
     watchdog_seconds: daemon.watchdogSeconds,
@@ -128,7 +128,7 @@ interface TmuxHealth {
 
 /** Whether the terminals of sessions in tmux are there. */
 async function readTmuxHealth({ store }: DaemonContext): Promise<TmuxHealth> {
-  const rows = (await store.sessions.list()).filter(row => row.options.host === 'tmux' && row.state !== 'ended')
+  const rows = (await store.sessions.list({ only: 'live' })).filter(row => row.options.host === 'tmux')
   const alive = (await Promise.all(rows.map(isAliveInTerminal))).filter(Boolean).length
   const counts = { sessions: rows.length, alive }
   const found = await tmuxVersion()

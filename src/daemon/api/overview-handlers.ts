@@ -123,7 +123,7 @@ export function overviewHandlers(
     },
     async listSystems() {
       const status = daemon.stopping.aborted ? 'stopping' : 'ok'
-      const sessions = { live: supervisor.liveCount, total: (await store.sessions.list()).length }
+      const sessions = { live: supervisor.liveCount, total: await store.sessions.count() }
       const { version, startedAt: started_at } = daemon
       return { systems: [{ name: hostname(), version, status, started_at, sessions }] }
     },

@@ -38,7 +38,10 @@ export function workHandlers(daemon: DaemonContext, reach: ReachableThings): Han
       return viewSession(await supervisor.start({ ...body, project: projectIn(body), env: supervisor.apiEnv }), daemon)
     },
     async listSessions({ query: { project, status, ...paging } }) {
-      const views = await listSessionViews(project === undefined ? undefined : await realOrGiven(project), daemon)
+      const views = await listSessionViews(
+        { project: project === undefined ? undefined : await realOrGiven(project) },
+        daemon,
+      )
       const wanted = status === undefined ? views : views.filter(view => view.status === status)
       const { items, next } = pageOfList(wanted, paging, ({ id }) => id)
       return { items: await addTitles(items, daemon), next }

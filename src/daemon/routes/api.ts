@@ -45,8 +45,7 @@ export function internalRoutes(app: FastifyInstance, daemon: DaemonContext): voi
   })
 
   app.get('/internal/agent-status', async () => {
-    const rows = (await daemon.store.sessions.list()).filter(({ state }) => state !== 'ended')
-    const agents = rows.map(row => viewSession(row, daemon))
+    const agents = (await daemon.store.sessions.list({ only: 'live' })).map(row => viewSession(row, daemon))
     return {
       agents: agents.map(({ id, project, agent, status, activity }) => ({ id, project, agent, status, activity })),
     }

@@ -160,7 +160,7 @@ async function estimateTimeLeft(
 ): Promise<number | null> {
   const own = durationsOf(attempts)
   if (own.length > 0) return estimate(own, tasks)
-  const earlier = (await runs.list({ project: run.project })).filter(({ id }) => id !== run.id).slice(0, EARLIER)
+  const earlier = (await runs.list({ project: run.project, limit: EARLIER + 1 })).filter(({ id }) => id !== run.id)
   const theirs = await Promise.all(earlier.map(({ id }) => runs.attempts({ run: id })))
   return estimate(durationsOf(theirs.flat()), tasks)
 }

@@ -8,6 +8,7 @@ import {
   ResumeRun,
   type RunDetail,
   type RunPlan,
+  type RunView,
   StartRun,
   StopRun,
 } from '../../domain/run.ts'
@@ -77,8 +78,12 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/runs', async request => {
     const { project, open, limit } = parseRequest(ListQuery, request.query, 'GET /runs')
     const inProject = project === undefined ? {} : { project: await realOrGiven(project) }
-    const rows = await store.runs.list({ ...inProject, open: open === 'true' })
-    return { runs: await Promise.all(rows.slice(0, limit).map(row => runView(row, daemon))), total: rows.length }
+    const filter = { ...inProject, open: open === 'true' }
+    const [rows, total] = [await store.runs.list({ ...filter, limit }), await store.runs.count(filter)]
+    const views: RunView[] = []
+    // One after the other: thousands at once would keep everything else waiting.
+    for (const row of rows) views.push(await runView(row, daemon))
+    return { runs: views, total }
   })
 
   app.get('/runs/:ref', async request => {

@@ -6,6 +6,7 @@ import { type OpenAsk, SessionStatus, type SessionView, StartSession, statusOf }
 import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
 import type { Worktree } from '../../domain/worktree.ts'
+import type { SessionFilter } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { type DaemonContext, getTasks, readNeeds, rememberUntrusted } from '../context.ts'
 import { parseRequest } from './errors.ts'
@@ -17,6 +18,9 @@ const Ref = z.object({ ref: z.string().min(1) })
 const ListQuery = z.strictObject({
   status: z.string().optional(),
   project: z.string().min(1).optional(),
+  open: z.literal('true').optional(),
+  since: z.coerce.number().int().min(0).optional(),
+  limit: z.coerce.number().int().min(1).optional(),
 })
 
 const EventsQuery = z.strictObject({
@@ -42,9 +46,13 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
     const query = parseRequest(ListQuery, request.query, 'GET /sessions')
     const wanted = query.status === undefined ? undefined : parseStatuses(query.status)
     const project = query.project === undefined ? undefined : await realOrGiven(query.project)
-    const views = (await listSessionViews(project, daemon)).filter(({ status }) => wanted?.has(status) ?? true)
+    const { open, since, limit } = query
+    const rows = { project, ...(open && { only: 'open' as const, since }), ...(!wanted && { limit }) }
+    const views = (await listSessionViews(rows, daemon)).filter(({ status }) => wanted?.has(status) ?? true)
+    const total = wanted ? views.length : await daemon.store.sessions.count({ project })
     const decisions = (await readNeeds(daemon, { project }, untrusted)).needs.length
-    return { sessions: await addTitles(views, daemon), observed: await listObserved(daemon, project), decisions }
+    const sessions = await addTitles(views.slice(0, limit), daemon)
+    return { sessions, total, observed: await listObserved(daemon, project), decisions }
   })
 
   app.get('/sessions/:ref', async request => readSession(await findSession(request.params, daemon), daemon))
@@ -57,10 +65,10 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
   })
 }
 
-/** All sessions, of a project or of all, newest first. */
-export async function listSessionViews(project: string | undefined, daemon: DaemonContext): Promise<SessionView[]> {
+/** Sessions, newest first. */
+export async function listSessionViews(filter: SessionFilter, daemon: DaemonContext): Promise<SessionView[]> {
   const held = await readHeldAccounts(daemon)
-  return (await daemon.store.sessions.list({ project })).map(row => viewSession(row, daemon, held))
+  return (await daemon.store.sessions.list(filter)).map(row => viewSession(row, daemon, held))
 }
 
 /** A session with its queue and the title of its task. */

@@ -46,7 +46,7 @@ export async function resetBudget(project: string, daemon: DaemonContext): Promi
 /** What is spent and what is left, of a project or of all. */
 export async function budgetView(project: string | undefined, daemon: DaemonContext): Promise<BudgetView> {
   const at = Date.now()
-  const sessions = (await daemon.store.sessions.list({ project })).filter(isOpen)
+  const sessions = (await daemon.store.sessions.list({ project, only: 'open' })).filter(isOpen)
   const projects = project === undefined ? new Set(sessions.map(row => row.project)) : new Set([project])
   const wanted: Wanted[] = [
     { scope: 'day', key: calendarDayOf(at), name: 'today', budgets: await readProjectBudgets(daemon, project) },
@@ -143,7 +143,7 @@ export async function quotaView(daemon: DaemonContext): Promise<QuotaView> {
   const [quotas, gates, sessions] = await Promise.all([
     daemon.quota.list(),
     daemon.gates.list(),
-    daemon.store.sessions.list(),
+    daemon.store.sessions.list({ only: 'open' }),
   ])
   const waiting = sessions.filter(isWaiting)
   const every = gates.find(({ account }) => account === EVERY_ACCOUNT)

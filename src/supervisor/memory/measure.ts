@@ -28,7 +28,7 @@ export async function measureMemory(period: MeasuredPeriod, deps: MeasureDeps): 
   const reader: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now }
   const recalls = broker.records('recall', reader)
   const isWithin = ({ time }: { time: number }) => time >= period.since && time < period.until
-  const ended = (await store.sessions.list({ project: period.project })).filter(
+  const ended = (await store.sessions.list({ project: period.project, only: 'open', since: period.since })).filter(
     ({ state, ended_at }) => state === 'ended' && ended_at !== null && isWithin({ time: ended_at }),
   )
   const recalled = new Set(recalls.map(({ task }) => task))

@@ -46,7 +46,7 @@ export async function gatherReport(
   { store, tasks, quota, untrusted, memory }: ReportDeps,
 ): Promise<Report> {
   const period = { since, until }
-  const sessions = await store.sessions.list({ project })
+  const sessions = await store.sessions.list({ project, ...(project === undefined && { only: 'open' }) })
   const sessionIds = new Set(sessions.map(({ id }) => id))
   const all = await readEvents(period, KINDS, store)
   const running = await store.tasks.list({ states: ['running'], project })
@@ -92,7 +92,7 @@ export async function gatherReport(
     limits: countLimits(about('session', 'limit'), { ...period, limited }),
     decisions: summarizeDecisions(about('permission', 'question')),
     refused: listRefused(about('permission'), [...needs, ...refused]),
-    runs: (await store.runs.list({ project })).filter(run => overlaps(run, since, until)).map(reportedRun),
+    runs: (await store.runs.list({ project, since })).filter(run => overlaps(run, since, until)).map(reportedRun),
     not_begun: listNotBegun(all.within, await store.schedules.list({ project }), period),
     timeline: stories.flatMap(({ periods }) => periods).toSorted((a, b) => a.from - b.from),
     graph: await buildGraph(

@@ -188,7 +188,7 @@ async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
 /** Accounts that a person has to mend, as long as a session uses them or waits for them: a try that has not succeeded mends nothing. */
 async function listAccounts({ store, standing, faults, openRuns, now = Date.now }: Facts): Promise<Need[]> {
   if (faults.length === 0) return []
-  const live = (await store.sessions.list()).filter(({ state }) => state !== 'ended')
+  const live = await store.sessions.list({ only: 'live' })
   const sessions = [...standing, ...(await store.sessions.waiting()), ...live]
   const labels = new Map((await store.quota.accounts()).map(({ account, label }) => [account, label]))
   return faults.flatMap((gate): Need[] => {

@@ -21,8 +21,7 @@ export async function listTroubles(store: Store, isListed: (session: SessionRow)
   const needs: Need[] = []
   const waiting = (await store.sessions.waiting()).filter(row => !isListed(row))
   for (const row of waiting) needs.push(...(await troubleOfWaiting(row, store)))
-  for (const row of (await store.sessions.list()).filter(({ state }) => state !== 'ended'))
-    needs.push(...(await troubleOfLive(row, store)))
+  for (const row of await store.sessions.list({ only: 'live' })) needs.push(...(await troubleOfLive(row, store)))
   for (const { id, state } of await store.runs.list({ open: true }))
     if (state === 'running') needs.push(...(await troublesOfRun(id, store)))
   return needs

@@ -23,8 +23,8 @@ export interface RecoveryCounts {
  */
 export async function recover(stuck: ReadonlySet<string>, supervisor: SupervisorContext): Promise<RecoveryCounts> {
   const { store, clock } = supervisor.deps
-  const rows = (await store.sessions.list()).filter(
-    row => row.state !== 'ended' && ![null, supervisor.bootId].includes(row.owner),
+  const rows = (await store.sessions.list({ only: 'live' })).filter(
+    ({ owner }) => ![null, supervisor.bootId].includes(owner),
   )
   const now = clock.now()
   const counts = { goesOn: 0, waits: 0 }
