@@ -30,8 +30,8 @@ export async function benchPrompts(): Promise<BenchRow[]> {
   await run(bundledProgram(), ['-p', 'Write the note', '--model', 'haiku'], { env, cwd: project })
   const bare = simulator.requests.at(-1)?.bytes ?? Number.NaN
   const supervised = async (name: string) => {
-    const { id } = JSON.parse((await pcc('task', 'add', `Write the note ${name}`, '--json')).stdout) as { id: string }
-    await pcc('run', id, '--model', 'haiku')
+    await pcc('task', 'add', `Write the note ${name}`)
+    await pcc('run', '.', '--model', 'haiku')
     const request = simulator.requests.findLast(({ prompt }) => prompt.includes(`Write the note ${name}`))
     if (!request) throw new Error(`the task ${name} reached no model`)
     return { all: request.bytes, brief: Buffer.byteLength(JSON.stringify(request.prompt)) }
