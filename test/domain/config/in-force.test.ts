@@ -31,6 +31,6 @@ test('a setting is read if its name is in code, and not if only the table or a c
   assert.ok(!unread.includes('logs.level'))
   assert.deepEqual(
     unread.filter(key => key.startsWith('logs.')),
-    ['logs.max_bytes', 'logs.keep', 'logs.keep_days'],
+    ['logs.max_bytes', 'logs.keep', 'logs.keep_days', 'logs.syslog'],
   )
 })
