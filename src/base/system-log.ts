@@ -46,7 +46,10 @@ interface Way {
 export function openSystemLog(target: string, deps: SystemLogDeps): SystemLog {
   let isLosing = false
   const lose = (problem: string) => {
-    if (!isLosing) deps.failed(problem)
+    if (isLosing) return
+    isLosing = true
+    // What is logged about it goes this way too, and must not be lost anew.
+    deps.failed(problem)
     isLosing = true
   }
   const way = openWay(target, { ...deps, failed: lose })

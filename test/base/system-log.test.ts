@@ -136,3 +136,18 @@ test('a program that is missing is told once, and lines go on to the file withou
   assert.deepEqual(problems, ['the program systemd-cat is missing'])
   assert.match(sent[0] ?? '', /"value":"\[hidden\]","msg":"one"/)
 })
+
+test('that lines are lost is logged without losing itself for ever', t => {
+  let told = 0
+  const system = openSystemLog('journald', {
+    find: () => undefined,
+    failed: problem => {
+      told += 1
+      system.copyFor('daemon')(line('warn', problem))
+    },
+  })
+  t.after(() => system[Symbol.asyncDispose]())
+  system.copyFor('daemon')(line('info', 'one'))
+  system.copyFor('daemon')(line('info', 'two'))
+  assert.equal(told, 1)
+})
