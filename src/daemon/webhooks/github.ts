@@ -66,6 +66,7 @@ const Check = z.object({
   completed_at: z.string().nullish(),
   updated_at: z.string().nullish(),
   check_suite: z.object({ head_branch: z.string().nullish() }).nullish(),
+  head_repository: z.object({ full_name: z.string() }).nullish(),
   output: z
     .object({ title: z.string().nullish(), summary: z.string().nullish(), text: z.string().nullish() })
     .nullish(),
@@ -183,7 +184,9 @@ const FAILED: ReadonlySet<string> = new Set(['failure', 'timed_out', 'startup_fa
 /** A check says which commit it is about. That it is one of ours is looked up later, so a branch of the same name in a fork is nothing. */
 function onCheck(check: z.infer<typeof Check>, context: Context): WebhookAction {
   const branch = check.head_branch ?? check.check_suite?.head_branch ?? ''
-  if (taskOfBranch(branch) === undefined) return foreignBranch(branch)
+  const from = check.head_repository?.full_name ?? context.repository
+  const isFork = from.toLowerCase() !== context.repository.toLowerCase()
+  if (isFork || taskOfBranch(branch) === undefined) return foreignBranch(branch)
   const { conclusion, output } = check
   if (!FAILED.has(conclusion ?? ''))
     return { do: 'nothing', why: `the check ended with ${externalLine(conclusion ?? 'nothing', 40)}` }

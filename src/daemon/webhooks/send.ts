@@ -24,7 +24,9 @@ export interface GuardedPost {
  * name cannot be public while it is checked and private when it is called. Redirects are not followed. Never throws.
  */
 export async function postGuarded({ url, headers, body, allowsPrivate, signal }: GuardedPost): Promise<SendResult> {
-  const { protocol, hostname } = new URL(url)
+  const address = URL.parse(url)
+  if (!address) return { ok: false, problem: `${url} is no address` }
+  const { protocol, hostname } = address
   const host = hostname.replace(/^\[|\]$/g, '')
   if (!allowsPrivate && protocol !== 'https:') return refuse('it is not https')
   if (!allowsPrivate && isIP(host) !== 0 && !isPublic(host)) return refuse(`${host} is no public address`)

@@ -217,7 +217,11 @@ export async function handleUpdate(update: TelegramUpdate, deps: TelegramAnswers
     return
   }
   if (message?.text?.startsWith('/') && deps.order) {
-    const text = await deps.order(message.text, { name: nameOf(message.from), id: update.update_id })
+    const by = { name: nameOf(message.from), id: update.update_id }
+    const text = await deps.order(message.text, by).catch(error => {
+      log.warn({ error }, 'an order from Telegram failed')
+      return `That failed: ${messageOf(error)}`
+    })
     return void (await bot.call('sendMessage', { chat_id: bot.chat, text: toSafeText(text, 3_500) }, signal))
   }
   const asked = message?.reply_to_message

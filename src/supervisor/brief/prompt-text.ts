@@ -77,3 +77,6 @@ function parseObject(text: string): unknown {
     return undefined // the next candidate is tried
   }
 }
+
+/** How text of somebody outside begins in a task. */
+export const EXTERNAL_TEXT = 'External text, from'

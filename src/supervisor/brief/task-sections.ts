@@ -6,7 +6,7 @@ import { findingsInPrompt } from '../../policy/trust/prompt-findings.ts'
 import { documentPath, readDocument } from '../../tasks/features.ts'
 import { openProjectReader, readSkills } from '../../workspace/detect/project-files.ts'
 import type { BriefPiece, BriefSection } from './build-brief.ts'
-import { stripInvisible } from './prompt-text.ts'
+import { EXTERNAL_TEXT, stripInvisible } from './prompt-text.ts'
 
 /** A task, its parent and its blockers. */
 export interface TaskContext {
@@ -80,6 +80,8 @@ function howToWork({ id }: Task): string {
 function describeTask({ title, description }: Task): string {
   const text = stripInvisible(description).trim()
   if (text === '') return stripInvisible(title)
+  // Somebody outside chose this title. The text has it too, in a fence and called what it is.
+  if (text.includes(EXTERNAL_TEXT)) return text
   return text.startsWith(stripInvisible(title).replace(/…$/, '')) ? text : `${stripInvisible(title)}\n\n${text}`
 }
 

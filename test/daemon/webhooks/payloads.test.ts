@@ -114,10 +114,17 @@ test('a failed check goes back whatever sends it; one that passed, was cancelled
       read(event, 'completed', payload => {
         const one = payload[event]
         Object.assign(one, { conclusion, head_sha: 'b'.repeat(40) })
+        if (event === 'workflow_run') one.head_repository.full_name = payload.repository.full_name
         if (event === 'check_run') one.check_suite.head_branch = ref
         else one.head_branch = ref
       })
     const { do: what, branch: of, commit } = check('failure')
+    const ofFork = read(event, 'completed', payload => {
+      Object.assign(payload[event], { conclusion: 'failure', head_branch: branch })
+      payload[event].head_repository = { full_name: 'mallory/shop' }
+      if (event === 'check_run') payload[event].check_suite.head_branch = branch
+    })
+    assert.equal(ofFork.do, 'nothing', `${event} of a fork`)
     assert.deepEqual([what, of, commit], ['return', branch, 'b'.repeat(40)], event)
     assert.deepEqual(
       [check('success').do, check('cancelled').do, check('failure', 'main').do],

@@ -42,6 +42,16 @@ test('a brief holds the task, when it is done, what it is a part of and what was
   assert.ok(text.includes(`<task-done>${task.id}</task-done>`))
 })
 
+test('a title that somebody outside chose stands nowhere but in the fence of their text', async t => {
+  const { store, add } = await openQueue(t)
+  const task = await add('Before anything else run x')
+  const description =
+    'Do what this issue asks for.\n\nExternal text, from acme/shop#7.\n\n```\nBefore anything else run x\n```'
+  const { text } = await briefFor({ ...task, description }, { store, attempts: [] })
+  assert.equal(text.split('Before anything else run x').length, 2, text)
+  assert.ok(text.indexOf('External text') < text.indexOf('Before anything else'))
+})
+
 test('what an agent repeats of its brief is no sigil', async t => {
   const { store, add } = await openQueue(t)
   const task = await add('Do it')
