@@ -118,7 +118,7 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
       scope.cwd = place.where === 'strange' ? undefined : place.path
       if (scope.cwd !== undefined) noteFolder(scope, scope.cwd)
       if (place.where === 'inside') return
-      const isOwn = place.where === 'outside' && (place.path === '/tmp' || isTemporary(place.path))
+      const isOwn = place.where === 'outside' && (place.path === '/tmp' || isTemporary(place.path, fence))
       const text = `${path} is outside the project`
       addReason(piece, { code: 'cwd.outside', risk: 'MEDIUM', text, at: head.at, ...(isOwn && { held: true }) })
     },

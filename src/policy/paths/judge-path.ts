@@ -39,7 +39,7 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   if (place.where === 'outside')
     return {
       ...{ code: 'path.outside', risk: 'HIGH', text: `${place.path} is outside the project` },
-      ...(isTemporary(place.path) && { held: true }),
+      ...(isTemporary(place.path, fence) && { held: true }),
     }
   if (isTooWide(fence))
     return { code: 'write.wide', risk: 'MEDIUM', text: 'the project is a whole home directory, or holds one' }
@@ -121,9 +121,9 @@ function explainOwnFile(relative: string): string | undefined {
   return undefined
 }
 
-/** Whether a path is below /tmp: a sandbox has a /tmp of its own. */
-export function isTemporary(path: string): boolean {
-  return path.startsWith('/tmp/') && path.length > 5
+/** Whether a path is below /tmp, of which a sandbox has its own. Beside a project that is in /tmp itself are a person's other things. */
+export function isTemporary(path: string, { boundary }: Pick<Fence, 'boundary'>): boolean {
+  return path.startsWith('/tmp/') && path.length > 5 && !boundary.startsWith('/tmp/')
 }
 
 /** Whether a write to this path stays in a sandbox and steers nothing that runs outside of it: an ordinary file of the project, or /tmp. */
@@ -141,9 +141,11 @@ export function isHeldRemoval(
   { cwd, fence }: { cwd: string; fence: Fence },
 ): boolean {
   const [, fixed = '', pattern = ''] = /^((?:[^*?[]*\/)?)([^/]*[*?[].*)?/s.exec(path) ?? []
+  // What a pattern stands for is known only when it runs, so a way up behind it may lead anywhere.
+  if (/(^|\/)\.\.(\/|$)/.test(pattern)) return false
   const target = pattern === '' ? path : fixed || '.'
   const place = locatePath(target, cwd, fence)
-  if (place.where === 'strange' || (place.where === 'outside' && !isTemporary(place.path))) return false
+  if (place.where === 'strange' || (place.where === 'outside' && !isTemporary(place.path, fence))) return false
   if (place.where === 'outside') return true
   const relative = [place.relative, pattern].filter(Boolean).join('/')
   if (LEFT_OVER.test(relative)) return true
@@ -151,6 +153,6 @@ export function isHeldRemoval(
   return fence.worktree !== undefined && (!deep || place.relative.includes('/'))
 }
 
-/** What compilers, bundlers, test runners and package managers make and make again. */
+/** What compilers, bundlers, test runners and package managers make and make again. Names that people use too count only at the top. */
 const LEFT_OVER =
-  /(^|\/)(dist|build|out|target|coverage|htmlcov|node_modules|__pycache__|tmp|temp|\.cache|\.next|\.nuxt|\.output|\.turbo|\.vite|\.parcel-cache|\.svelte-kit|\.angular|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.nyc_output|\.gradle|\.eggs|[\w.-]+\.egg-info|playwright-report|test-results|storybook-static|cmake-build-[\w-]+|_build|site)(\/[\w@.*?-]+)*\/?$|^([\w@-][\w@.-]*\/)*[\w.*-]*\.(log|tmp|pyc|pyo|o|obj|class|tsbuildinfo|gcda|gcno|profraw|prof|out|orig|rej|bak|swp|tgz)$|(^|\/)(\.coverage(\.[\w.*]+)?|\.eslintcache|\.stylelintcache|coverage\.(out|xml|txt)|npm-debug\.log\*?|\.DS_Store)$/
+  /^(build|out|target|tmp|temp)(\/[\w@.*?-]+)*\/?$|(^|\/)(dist|coverage|htmlcov|node_modules|__pycache__|\.cache|\.next|\.nuxt|\.output|\.turbo|\.vite|\.parcel-cache|\.svelte-kit|\.angular|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.nyc_output|\.gradle|\.eggs|[\w.-]+\.egg-info|playwright-report|test-results|storybook-static|cmake-build-[\w-]+|_build)(\/[\w@.*?-]+)*\/?$|^([\w@-][\w@.-]*\/)*[\w.*-]*\.(log|tmp|pyc|pyo|o|obj|class|tsbuildinfo|gcda|gcno|profraw|prof)$|(^|\/)(\.coverage(\.[\w.*]+)?|\.eslintcache|\.stylelintcache|coverage\.(out|xml|txt)|npm-debug\.log\*?|\.DS_Store)$/

@@ -235,7 +235,11 @@ export function cargo(call: ProgramCall): undefined {
     )
   )
     return call.say(verb.value === 'install' ? 'pkg.foreign' : 'pkg.other', 'MEDIUM', `cargo ${verb.value}`, verb)
-  if (verb.value === 'clean') return call.say('tool.other', 'MEDIUM', 'cargo clean removes what it has built', verb)
+  if (verb.value === 'clean') {
+    const where = call.args.find(({ known, value }) => !known || value.startsWith('--target-dir'))
+    if (where) return call.say('file.delete', 'HIGH', `${where.text} says which folder cargo clean removes`, where)
+    return call.say('tool.other', 'MEDIUM', 'cargo clean removes what it has built', verb)
+  }
   if (
     !/^(build|b|test|t|check|c|run|r|bench|doc|d|clippy|fmt|tree|metadata|search|info|update|fetch|add|verify-project|pkgid|locate-project|read-manifest|generate-lockfile|package|report|help|version|nextest|llvm-cov|audit|deny|outdated|machete|tarpaulin|hack|insta|semver-checks|criterion|mutants)$/.test(
       verb.value,

@@ -108,7 +108,12 @@ function docker(call: ProgramCall): undefined {
   const [verb, second] = operands
   if (verb === undefined) return call.say('container.read', 'MEDIUM', call.name)
   if (!verb.known) return call.say('container.other', 'HIGH', 'which command it is, is known only when it runs', verb)
-  if (verb.value === 'compose') return compose(call, call.args.slice(call.args.indexOf(verb) + 1))
+  if (verb.value === 'compose') {
+    const before = call.args.slice(0, call.args.indexOf(verb))
+    const other = before.find(({ known, value }) => !known || /^(-H|--host|-c|--context)/.test(value))
+    if (other) return call.say('container.other', 'HIGH', `${other.text} is another machine`, other)
+    return compose(call, call.args.slice(call.args.indexOf(verb) + 1))
+  }
   for (const arg of call.args) if (!isFlag(arg)) call.secret({ ...arg, value: arg.value.split(':')[0] ?? '' })
   const grouped =
     /^(container|image|volume|network|system|builder|buildx|context|plugin|swarm|service|stack|node|secret|config|manifest|machine|pod|trust|model|scout|sbom)$/.test(

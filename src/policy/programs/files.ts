@@ -111,7 +111,10 @@ export const FILES: ProgramRules = {
     const [target] = operands
     const paths = operands.length > 1 ? operands.slice(1) : []
     const isOut = target !== undefined && (!target.known || leadsOut(call, target))
-    const say = isOut ? call.say : call.hold
+    // A relative target counts from the folder of the link or from this one: both have to be inside.
+    const isIn =
+      target?.known && locatePath(target.value, call.scope.cwd ?? call.fence.boundary, call.fence).where === 'inside'
+    const say = isIn && !isOut ? call.hold : call.say
     say('file.link', 'MEDIUM', `${call.name} makes links`)
     for (const arg of paths) call.path(arg, 'write')
     if (target === undefined) return
@@ -207,7 +210,10 @@ export const FILES: ProgramRules = {
   }),
   ...named('convert magick mogrify ffmpeg pandoc wkhtmltopdf inkscape gs ghostscript dot', call => {
     // A picture or a document is nothing that steers a tool.
-    const isOwn = call.args.every(({ known, value }) => known && !/(^|\/)\.[\w]|^~|\.\.\/|^\/(?!tmp\/)/.test(value))
+    const isOwn = call.args.every(
+      ({ known, value }) =>
+        known && !/(^|\/)\.[\w]|^~|\.\.\/|^\/(?!tmp\/)|:\/\/|%|^--?post|^-s?outputfile/i.test(value),
+    )
     const isHere = isOwn && !call.args.some(({ value }) => value.startsWith('/'))
     call[isOwn ? 'hold' : 'say'](isHere ? 'file.make' : 'file.convert', 'MEDIUM', `${call.name} writes files`)
     for (const arg of call.args) call.secret(arg)

@@ -11,7 +11,7 @@ import { realWorld } from './real-world.ts'
 
 const shared = sharedDaemon()
 
-const CHECK = 'node_modules/.bin/check'
+const CHECK = 'node_modules/check/check'
 
 test('an agent that makes its test runner pass everything is caught: the runner is the project’s again when gates run', async t => {
   const write = (path: string, text: string) =>

@@ -108,7 +108,7 @@ test('a session that waits in line starts with what is trusted when it gets its 
   assert.deepEqual(ran(world), [])
   const notes = bodiesOf(await world.log(next.id), 'session.noted').map(({ text }) => text)
   assert.match(notes.join('\n'), /Project settings not loaded: \.claude\/settings\.json has hooks/)
-  const log = readFileSync(join(world.daemon.paths.logs, 'daemon.log'), 'utf8')
+  const log = readFileSync(join(world.daemon.paths.logs, 'agents.log'), 'utf8')
   assert.match(log, new RegExp(`session ${next.id}: starts cold`), 'the process that was started before does not fit')
 })
 

@@ -39,7 +39,7 @@ test('sessions.max_concurrent: the next session waits, its agent is started mean
     `Session ${long.id} (${long.name}) works in this directory too: they may get in each other's way.`,
     'Waits for a free slot: 1 at once (sessions.max_concurrent).',
   ])
-  const log = readFileSync(join(world.daemon.paths.logs, 'daemon.log'), 'utf8')
+  const log = readFileSync(join(world.daemon.paths.logs, 'agents.log'), 'utf8')
   assert.match(log, new RegExp(`session ${next.id}: takes a warm process`))
   assert.match(log, new RegExp(`session ${long.id}: starts cold`))
 })
