@@ -33,7 +33,7 @@ const Alert = z.object({
 })
 const Alerts = z.object({ alerts: z.array(Alert) })
 
-/** One message makes no more tasks than this; Alertmanager sends the others again. */
+/** One message makes no more tasks than this. Group alerts so that a message has fewer: those behind the twentieth get no task. */
 const MOST_ALERTS = 20
 const MOST_LABELS = 10
 

@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { AppError } from '../../base/errors.ts'
 import type { Alarm } from '../../base/keyed-worker.ts'
 import type { WebhookSetup } from '../../domain/webhook.ts'
 import type { DaemonContext } from '../context.ts'
 import { openWebhookSettings, type ReadWebhooks, type Webhooks } from './settings.ts'
+
+/** How long to wait after a fault of the store or the settings. */
+const RETRY_MS = 15_000
 
 /** Opens webhooks. Nothing is worked on before `run`, and code is loaded when something has to be done with it. */
 export function openWebhooks(daemon: () => DaemonContext, env: Record<string, string | undefined>): Webhooks {
@@ -37,12 +41,17 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
     async run(since) {
       const { stopping, log, store } = daemon()
       const stopped = new Promise(done => stopping.addEventListener('abort', done, { once: true }))
-      try {
-        if ((await store.webhooks.count()) > 0) void poke()
-        if ((await read()).targets.length > 0)
+      // Where nobody can tell, the work itself finds out.
+      if ((await store.webhooks.count().catch(() => 1)) > 0) void poke()
+      while (!stopping.aborted) {
+        try {
+          if ((await read()).targets.length === 0) break
           await (await import('./out.ts')).tellOutside({ daemon: daemon(), read, since, signal: stopping })
-      } catch (error) {
-        if (!stopping.aborted) log.error({ error }, 'webhooks do not work')
+        } catch (error) {
+          // A full disk passes; what was not stored is read again from the cursor.
+          if (!stopping.aborted) log.error({ error }, 'events are not sent to webhooks; tried again soon')
+        }
+        await sleep(RETRY_MS, undefined, { signal: stopping, ref: false }).catch(() => undefined) // the daemon stops
       }
       if (!stopping.aborted) await stopped
       await close()
