@@ -30,7 +30,7 @@ const TOGETHER = {
   'test/cli/ bad-input to hot-imports': /^test\/cli\/([a-k]|connection)/,
   'test/cli/ live to sessions': /^test\/cli\/[l-z]/,
   'test/daemon/agents/ to guards/': /^test\/daemon\/(agents|checkpoints|guards)\//,
-  'test/daemon/brain/': /^test\/daemon\/(brain\/|idle|mcp\/)/,
+  'test/daemon/brain/': /^test\/daemon\/(brain\/|mcp\/)/,
   'test/daemon/human/ announced to escalations': /^test\/daemon\/human\/([a-c]|es)/,
   'test/daemon/human/ lost-answers to parked-login': /^test\/daemon\/human\/(lost|memory|parked-login)/,
   'test/daemon/human/ parked-questions to shared-questions': /^test\/daemon\/human\/(parked-q|s)/,
@@ -66,9 +66,9 @@ const TOGETHER = {
   'test/workspace/worktrees/': /^test\/workspace\/(changes|detect|git|worktrees\/(?!crash))/,
 }
 
-/** Tests that change the clock or the environment of their process, count its files and listeners, or end it. */
+/** Tests that change the clock or the environment of their process, count its files and listeners, measure its memory, or end it. */
 const ALONE =
-  /^test\/(base\/crash-point|human\/terminals|supervisor\/(session\/(call-stored|warm-processes)|limits\/starts)|daemon\/(signals|lock|watchdog\/settings)|chaos\/full-disk|policy\/shell\/braces|workspace\/(git\/git|worktrees\/repositories)|(agents\/(acp|codex)\/flood))/
+  /^test\/(base\/crash-point|human\/terminals|supervisor\/(session\/(call-stored|warm-processes)|limits\/starts)|daemon\/(idle-memory|signals|lock|watchdog\/settings)|chaos\/full-disk|policy\/shell\/braces|workspace\/(git\/git|worktrees\/repositories)|(agents\/(acp|codex)\/flood))/
 
 /** Slow files start first, so that no long file is left for the end, when cores would idle. */
 const SLOW_FIRST = [
