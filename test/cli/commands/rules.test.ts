@@ -54,20 +54,20 @@ test("a project's allow rule waits for trust, its deny rule does not, and a pers
     const { stdout } = await run('rules', 'test', '--json', command)
     return (JSON.parse(stdout) as { verdict: string }).verdict
   }
-  const added = await run('rules', 'add', '--project', 'allow', 'Bash', 'docker compose *')
+  const added = await run('rules', 'add', '--project', 'allow', 'Bash', 'docker volume *')
   assert.match(added.stdout, /proj\/\.perpetualcc\/rules\.toml:1/)
   assert.match(added.stderr, /counts here after: pcc trust \./)
   await run('rules', 'add', '--project', 'deny', 'Bash', 'npm test')
-  assert.notEqual(await verdict('docker compose up'), 'allow')
+  assert.notEqual(await verdict('docker volume create x'), 'allow')
   assert.equal(await verdict('npm test'), 'deny')
   assert.match(
     (await run('rules', 'list')).stdout,
-    /1 {2}allow Bash docker compose \* {2}\(waits for pcc trust\)\n {3}2 {2}deny/,
+    /1 {2}allow Bash docker volume \* {2}\(waits for pcc trust\)\n {3}2 {2}deny/,
   )
   assert.equal((await run('trust', '--yes')).code, 0)
-  assert.equal(await verdict('docker compose up'), 'allow')
+  assert.equal(await verdict('docker volume create x'), 'allow')
   await run('rules', 'add', 'deny', 'Bash', 'docker *')
-  assert.equal(await verdict('docker compose up'), 'deny')
+  assert.equal(await verdict('docker volume create x'), 'deny')
   await run('rules', 'remove', '2', '--project')
   assert.equal(await verdict('npm test'), 'allow')
 })
