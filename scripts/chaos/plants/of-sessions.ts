@@ -25,8 +25,8 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/session/recover.ts',
         symbol: 'recover',
-        find: '![null, supervisor.bootId].includes(row.owner)',
-        put: '[supervisor.bootId].includes(row.owner ?? supervisor.bootId)',
+        find: '![null, supervisor.bootId].includes(owner)',
+        put: '[supervisor.bootId].includes(owner ?? supervisor.bootId)',
       },
     ],
     round: diesAt('tool.after-verdict', 2),
