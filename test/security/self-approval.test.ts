@@ -137,7 +137,8 @@ const client = connect(socket, () => client.write(lines.join('\\r\\n'), () => pr
 `
 
 test('a request whose sender is gone before it is looked at changes nothing, and a person is heard', async t => {
-  const daemon = await shared()
+  // One that has looked at nobody yet: a warm one may see the sender before it is gone.
+  const daemon = await startDaemon(t)
   const { socket, tokenFile } = daemon.paths
   const project = tempDir(t)
   const titles = async () =>
