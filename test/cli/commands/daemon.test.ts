@@ -67,7 +67,11 @@ test('another data directory is another daemon, by flag or by the config file', 
   writeFileSync(config, `[data]\ndirectory = "${other}"\n`)
   assert.equal((await health(pcc, ['--config', config])).pid, moved.pid)
   const listed = await pcc.run(['--config', config, 'list', '--json'])
-  assert.deepEqual([listed.code, JSON.parse(listed.stdout)], [0, { sessions: [], total: 0, observed: [] }], listed.stderr)
+  assert.deepEqual(
+    [listed.code, JSON.parse(listed.stdout)],
+    [0, { sessions: [], total: 0, observed: [] }],
+    listed.stderr,
+  )
 })
 
 test('nothing of the environment that belongs to agents reaches the daemon', async t => {
