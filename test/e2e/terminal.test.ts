@@ -153,7 +153,7 @@ test('what another terminal answers goes away here, and what was typed for it co
   first.type('half a rea')
   second.type('y')
   await first.see(/tee one ✓ \(allowed by human\)/)
-  await first.see(/tee two\n(.|\n)*say why {2}> /)
+  await Promise.all([first, second].map(terminal => terminal.see(/tee two\n(.|\n)*say why {2}> /)))
   second.type('n')
   await second.see(/tee two ✗/)
   await first.see(/tee three\n(.|\n)*say why {2}> /)
