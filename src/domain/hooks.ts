@@ -170,6 +170,8 @@ export interface HookManifest {
   verified: { by: 'run' | 'docs'; versions: string[] }
   /** The oldest and, if known, the newest version whose input this translator reads. */
   range: { from: string; to?: string }
+  /** The versions of `HookEvent` and `HookAnswer` that this translator speaks. An answer of any other version refuses the call. */
+  schemas: { from: number; to: number }
   /** The vendor's events by our kinds. An event that is missing here does not reach a hook. */
   events: Partial<Record<Exclude<HookEventKind, 'unknown'>, string[]>>
   /** How each decision is said before a call (`tool_before`) and when the vendor would ask (`permission`). */

@@ -7,6 +7,7 @@ export const claudeHooks: HookManifest = {
   name: 'Claude Code',
   verified: { by: 'run', versions: ['2.1.325'] },
   range: { from: '2.1.0' },
+  schemas: { from: 1, to: 1 },
   events: {
     session_start: ['SessionStart'],
     session_end: ['SessionEnd'],

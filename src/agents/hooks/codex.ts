@@ -19,6 +19,7 @@ export const codexHooks: HookManifest = {
   name: 'Codex',
   verified: { by: 'run', versions: ['0.166.0'] },
   range: { from: '0.166.0' },
+  schemas: { from: 1, to: 1 },
   events: {
     session_start: ['SessionStart'],
     session_end: ['SessionEnd'],

@@ -9,6 +9,7 @@ export const copilotHooks: HookManifest = {
   name: 'Copilot CLI',
   verified: { by: 'run', versions: ['1.0.102'] },
   range: { from: '1.0.0' },
+  schemas: { from: 1, to: 1 },
   events: {
     session_start: ['sessionStart'],
     session_end: ['sessionEnd'],

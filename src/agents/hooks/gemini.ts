@@ -13,6 +13,7 @@ export const geminiHooks: HookManifest = {
   name: 'Gemini CLI',
   verified: { by: 'run', versions: ['0.61.0'] },
   range: { from: '0.61.0' },
+  schemas: { from: 1, to: 1 },
   events: {
     session_start: ['SessionStart'],
     session_end: ['SessionEnd'],

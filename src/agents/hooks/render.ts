@@ -1,5 +1,6 @@
 import { unreachable } from '../../base/errors.ts'
 import type { HookAnswer, HookEvent, HookManifest, HookOutput } from '../../domain/hooks.ts'
+import { LOOK, refuseHook } from './refuse.ts'
 
 /** What can be said to a vendor, after its manifest was applied. */
 interface Said {
@@ -13,10 +14,15 @@ interface Said {
 const SILENCE: HookOutput = { stdout: '', stderr: '', exit: 0 }
 /** Codex runs a call whose refusal has no reason. */
 const NO_REASON = 'pcc does not allow this.'
+/** Whoever wrote it may mean something else by the same words. */
+const OTHER_VERSION = `The answer of pcc has a version that its hook does not know. ${LOOK}`
 const NO_QUESTION = 'pcc asks a person about this.'
 
 /** The answer in the vendor's words. What the vendor has no words for degrades by the rules of its manifest and by nothing else. */
 export function renderAnswer(manifest: HookManifest, event: HookEvent, answer: HookAnswer): HookOutput {
+  const { from, to } = manifest.schemas
+  if (answer.schema_version < from || answer.schema_version > to)
+    return refuseHook(manifest.vendor, event.native, OTHER_VERSION)
   const said = degradeAnswer(manifest, event, answer)
   switch (manifest.vendor) {
     case 'claude':

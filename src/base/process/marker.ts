@@ -66,6 +66,18 @@ export function hardLockLimit(pid: number | 'self'): number {
 }
 
 /**
+ * How many agents are around a process, one inside the other: each that pcc started or that called a hook takes one off the limit. What
+ * lowers its own limit only counts as deeper. 0 where the system itself has set a limit.
+ */
+export function nestingDepth(pid: number): number {
+  const taken = HIGHEST - Math.min(HIGHEST, hardLockLimit(pid))
+  return taken < DEEPEST ? taken : 0
+}
+
+/** A lower limit than this below the highest is not ours. */
+const DEEPEST = 1_000
+
+/**
  * Markers of processes that are in no row of the store. Each is the name of an empty file, so that the next daemon finds
  * the processes that a killed daemon left behind.
  */

@@ -2,6 +2,7 @@ import { LOOK, refuseHook } from '../../agents/hooks/refuse.ts'
 import { hookTranslator } from '../../agents/hooks/vendors.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
+import { nestingDepth } from '../../base/process/marker.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
 import { DOCTOR_SESSION, type HookEvent, type HookOutput, type HookVendor, NO_OPINION } from '../../domain/hooks.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
@@ -41,6 +42,10 @@ export interface Hooks {
   answer(request: HookRequest): Promise<HookOutput>
 }
 
+/** Agents that start agents are a loop when they are deeper than this: none of them is waited for by a person any more. */
+const MOST_NESTED = 5
+const TOO_DEEP = `More than ${MOST_NESTED} agents run here, each started by the one before, which looks like a loop. ${LOOK}`
+
 const SILENT: HookOutput = { stdout: '', stderr: '', exit: 0 }
 
 /**
@@ -69,6 +74,7 @@ export function openHooks(deps: HooksDeps): Hooks {
       const event = translator.read(native, stdin, caller.folder)
       if (!event) return refuseHook(vendor, native, `pcc could not read this event. ${LOOK}`)
       if (await deps.isOwn(caller)) return SILENT
+      if (nestingDepth(caller.ppid) > MOST_NESTED) return refuseHook(vendor, native, TOO_DEEP)
       const found = findVendorProcess(caller.ppid)
       if (found) {
         processes.set(event, found)

@@ -202,3 +202,18 @@ test('a manifest names what must stand behind the hooks exactly where a failure 
     assert.equal(behind !== undefined, Object.values(failures).includes('runs'))
   }
 })
+
+test('an answer of a version that the manifest does not name refuses the call, whatever it says', () => {
+  for (const vendor of HOOK_VENDORS) {
+    const { manifest } = hookTranslator(vendor)
+    const { from, to } = manifest.schemas
+    for (const version of [from - 1, to + 1])
+      for (const kind of ['tool_before', 'permission'] as const)
+        for (const native of manifest.events[kind] ?? []) {
+          const answer = { ...NO_OPINION, decision: 'allow', schema_version: version } as unknown as HookAnswer
+          const { stdout, stderr, exit } = renderAnswer(manifest, eventOf(vendor, { kind, native }), answer)
+          assert.match(stderr, /a version that its hook does not know/, `${vendor} ${native}`)
+          assert.ok(exit === 2 || /"deny"/.test(stdout), `${vendor} ${native}`)
+        }
+  }
+})
