@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
@@ -12,6 +13,7 @@ import { openForkServer } from '../../src/base/process/fork-server.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
 import type { Isolation } from '../../src/base/process/isolation.ts'
 import { sessionMarker } from '../../src/base/process/marker.ts'
+import { openSpeakerCheck } from '../../src/daemon/speakers.ts'
 import type { RefusedSpeaker } from '../../src/domain/api.ts'
 import { commandMarkers } from '../../src/workspace/command/run-command.ts'
 import { agentSessions, bodiesOf, isEnd } from '../daemon/agent-sessions.ts'
@@ -126,28 +128,21 @@ test('who tries again and again is listed for the person, with one event for a m
   )
 })
 
-/** Sends a request and is gone before it can be looked at. */
-const SEND_AND_DIE = `
-const { connect } = require('node:net')
-const { readFileSync } = require('node:fs')
-const [socket, token, body] = process.argv.slice(-3)
-const head = ['POST /tasks HTTP/1.1', 'host: pcc', 'authorization: Bearer ' + readFileSync(token, 'utf8').trim()]
-const lines = [...head, 'content-type: application/json', 'content-length: ' + body.length, '', body]
-const client = connect(socket, () => client.write(lines.join('\\r\\n'), () => process.kill(process.pid, 'SIGKILL')))
-`
-
-test('a request whose sender is gone before it is looked at changes nothing, and a person is heard', async t => {
-  // One that has looked at nobody yet: a warm one may see the sender before it is gone.
-  const daemon = await startDaemon(t)
-  const { socket, tokenFile } = daemon.paths
-  const project = tempDir(t)
-  const titles = async () =>
-    (await daemon.call('GET', '/tasks')).body.tasks.map((task: { title: string }) => task.title)
-  const body = JSON.stringify({ project, title: 'sent and gone' })
-  const child = spawn(process.execPath, ['-e', SEND_AND_DIE, socket, tokenFile, body], { env: {}, stdio: 'inherit' })
+test('a request whose sender is gone before it is looked at is refused', async t => {
+  const path = join(tempDir(t), 's')
+  const server = createServer().listen(path)
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const script = 'require("node:net").connect(process.argv[1]).write("x")'
+  const child = spawn(process.execPath, ['-e', script, path], { env: {}, stdio: 'ignore' })
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  t.after(() => socket.destroy())
+  child.kill('SIGKILL')
   await once(child, 'exit')
-  assert.equal((await daemon.call('POST', '/tasks', { body: { project, title: 'by a person' } })).status, 201)
-  assert.deepEqual(await titles(), ['by a person'])
+  const paths = appPathsFor({ env: { PCC_HOME: tempDir(t) } })
+  const { refuseAgents } = openSpeakerCheck({ paths, agentEnv: {} } as Parameters<typeof openSpeakerCheck>[0])
+  const request = { raw: { socket }, method: 'POST', url: '/tasks', routeOptions: { url: '/tasks' } }
+  await assert.rejects(refuseAgents(request as never), { code: 'speaker_gone' })
 })
 
 /** The script as an agent writes it: it knows where the daemon is. */
