@@ -2,7 +2,7 @@ import { judgePermission } from '../../src/brain/rules/permission.ts'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import type { Risk } from '../../src/domain/session.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
-import { leaveToSandbox } from '../../src/policy/verdict/decide.ts'
+import { leaveToSandbox } from '../../src/policy/verdict/sandbox.ts'
 import { followLinks } from './links.ts'
 
 /** One labelled request: the risk must be between `min` and `max` and should be `ideal`. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { judgePermission } from '../../src/brain/rules/permission.ts'
 import type { Assessment } from '../../src/domain/assessment.ts'
 import { openClassifier } from '../../src/policy/classify/classify.ts'
-import { leaveToSandbox } from '../../src/policy/verdict/decide.ts'
+import { leaveToSandbox } from '../../src/policy/verdict/sandbox.ts'
 
 // Each class of what a person is asked about, in every way in which it can be done: without a sandbox, and in one.
 

@@ -132,6 +132,43 @@ export function judgeRedirect(
   })
 }
 
+/**
+ * Whether a file is empty, or endless, after a pipe of commands has written it: one of them prints nothing or without end, or reads the very
+ * file, which the shell has emptied before.
+ */
+export function emptiesFile(
+  target: Arg | undefined,
+  pipe: readonly (readonly Arg[])[],
+  inputs: readonly Arg[] = [],
+): boolean {
+  const written = bare(target?.value ?? HOLE)
+  const isNamed = ({ value }: Arg) => {
+    const read = bare(value)
+    return (
+      read === written ||
+      (/[/=]$/.test(read.slice(0, -written.length)) && read.endsWith(written)) ||
+      written.endsWith(`/${read}`)
+    )
+  }
+  return pipe.some(printsNothing) || [...pipe.flat(), ...inputs].some(isNamed)
+}
+
+function bare(path: string): string {
+  return path.replace(/^(\.\/+)+/, '')
+}
+
+function printsNothing(words: readonly Arg[]): boolean {
+  return PRINTS_NOTHING.test(
+    words
+      .map(({ value }) => value)
+      .join(' ')
+      .trimEnd(),
+  )
+}
+
+const PRINTS_NOTHING =
+  /^(|:|true|false|cat \/dev\/null|echo -n|printf|head -[cn] ?0.*|head --(bytes|lines)[= ]0|yes( .*)?|.*\/dev\/(u?random|zero).*)$/
+
 /** Notes that a file was written, in every folder in which the command may be. */
 export function noteWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): undefined {
   for (const folder of scope.folders) scope.written.add(resolve(folder, value))

@@ -9,7 +9,7 @@ import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts
 import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
-import { judgeRedirect } from './judge-file.ts'
+import { emptiesFile, judgeRedirect } from './judge-file.ts'
 import { findScriptRisks, readScript } from './script-file.ts'
 
 /** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
@@ -157,8 +157,11 @@ export class CommandWalker {
     return text === '' ? word.text : text
   }
 
-  #redirects(redirects: readonly Redirect[], state: WalkState, empties = false): StandardInput {
+  /** `words` are those of the command that the redirects belong to. */
+  #redirects(redirects: readonly Redirect[], state: WalkState, words?: readonly Arg[]): StandardInput {
     let { feed } = state
+    const before = (feed.upstream ?? []).map(program => program.words)
+    const inputs = redirects.flatMap(({ op, target }) => (op === '<' && target ? expandWord(target, state.scope) : []))
     for (const redirect of redirects) {
       if (redirect.target) this.#bits(redirect.target, state)
       if (redirect.body) this.#bits(redirect.body, state)
@@ -168,7 +171,7 @@ export class CommandWalker {
         { redirect, targets: target ?? [] },
         {
           ...state,
-          empties: empties && redirect.op !== '>>',
+          empties: redirect.op !== '>>' && emptiesFile(target?.[0], words ? [...before, words] : before, inputs),
           fence: this.#fence,
           add: reason => addReason(state.piece, reason),
         },
@@ -202,12 +205,8 @@ export class CommandWalker {
       })
     }
     this.#words(node.words, state)
-    const feed = this.#redirects(
-      node.redirects,
-      state,
-      PRINTS_NOTHING.test(node.words.map(word => word.text).join(' ')),
-    )
     const args = expandWords(node.words, state.scope)
+    const feed = this.#redirects(node.redirects, state, args)
     if (args.length > 0) this.#run(args, { ...state, feed })
   }
 
@@ -286,10 +285,6 @@ export class CommandWalker {
     pointAt(piece, at)
   }
 }
-
-/** Commands whose output is empty or endless: a redirect of it empties a file, or fills the disk. */
-const PRINTS_NOTHING =
-  /^(|:|true|false|cat \/dev\/null|echo -n( ("")?('')?)?|printf ("")?('')?|head -[cn] ?0.*|yes( .*)?|.*\/dev\/(u?random|zero).*)$/
 
 /** Commands walked in one script file. A script with more is left to a person: padding could hide its last lines. */
 const MAX_SCRIPT_COMMANDS = 10_000

@@ -1,14 +1,16 @@
+import { dirname, resolve } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { emptiesFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
+import { isHeldWrite } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { fd, find } from './find.ts'
 import { judgeFlags, named, reader } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 import { sed } from './sed.ts'
-import { judgeArchive, judgeCopiedFolder, judgePatch } from './written-files.ts'
+import { isFreshFolder, judgeArchive, judgeCopiedFolder, judgePacked, judgePatch } from './written-files.ts'
 
 /** Flags with which tar still only lists an archive. */
 const LISTING =
@@ -42,23 +44,25 @@ function tar(call: ProgramCall): undefined {
     call.say('file.archive', 'HIGH', 'tar takes absolute names as they are')
   const odd = lists ? args.slice(1).find(arg => isFlag(arg) && !LISTING.test(arg.value)) : undefined
   if (odd) call.say('flag.unknown', 'MEDIUM', `${odd.text} is not a flag of ${call.name} that the policy knows`, odd)
-  if (!lists) {
-    // What is unpacked may be a file that steers tools outside of the sandbox; what is packed stays in there.
-    const into = findFlags(args, ['-C', '--directory'], 'Cfb').at(-1)?.value
-    const isApart = into?.known === true && !/^\.?\/?$/.test(into.value) && staysInSandbox(into, call)
-    const say = /^(-?[a-zA-Z]*c|--create)/.test(mode) || isApart ? call.hold : call.say
-    say('file.archive', 'MEDIUM', 'tar packs or unpacks files')
-  }
   const out =
     findFlag(args, ['-f', '--file'], 'fCbXT') ??
     (/^[a-zA-Z]*f/.test(mode) && args[1] ? { arg: args[0] ?? args[1], value: args[1] } : undefined)
   const unpacks =
     !lists && (/^-?[a-zA-Z]*x/.test(mode) || args.some(arg => /^(-[a-zA-Z]*x|--extract|--get)/.test(arg.value)))
-  if (unpacks) {
-    const strip = findFlag(args, ['--strip-components'])?.value?.value
-    const into = findFlags(args, ['-C', '--directory'], 'Cfb').at(-1)?.value
-    judgeArchive(call, out?.value ?? call.feed.file, into, Number(strip ?? 0))
+  const into = findFlags(args, ['-C', '--directory'], 'Cfb')
+  if (/^-?[vzjJa]*c[vzjJa]*f$/.test(mode) && into.length === 0) {
+    const sources = findOperands(args.slice(2))
+    const isPlain = args.slice(2).every(arg => !isFlag(arg) || /^--exclude=[\w.*/-]+$/.test(arg.value))
+    return judgePacked(call, args[1], sources, isPlain)
   }
+  const strip = findFlag(args, ['--strip-components'])?.value?.value
+  const isSeen = unpacks && judgeArchive(call, out?.value ?? call.feed.file, into.at(-1)?.value, Number(strip ?? 0))
+  const isPlain = args.every(
+    ({ known, value }) => known && (!/^-/.test(value) || /^(-[xvzjJaf]+|-C|--strip-components=\d)$/.test(value)),
+  )
+  // What is unpacked may be a file that steers tools outside of the sandbox.
+  const isHeld = isSeen && isPlain && into.length === 1 && isFreshFolder(call, into[0]?.value)
+  if (!lists) call[isHeld ? 'hold' : 'say']('file.archive', 'MEDIUM', 'tar packs or unpacks files')
   if (out?.value && /c|r|u|A/.test(mode.replace(/^--?/, '')) && !lists && out.value.value !== '-')
     call.path(out.value, 'write')
 }
@@ -111,11 +115,11 @@ export const FILES: ProgramRules = {
     const [target] = operands
     const paths = operands.length > 1 ? operands.slice(1) : []
     const isOut = target !== undefined && (!target.known || leadsOut(call, target))
-    // A relative target counts from the folder of the link or from this one: both have to be inside.
-    const isIn =
-      target?.known && locatePath(target.value, call.scope.cwd ?? call.fence.boundary, call.fence).where === 'inside'
-    const say = isIn && !isOut ? call.hold : call.say
-    say('file.link', 'MEDIUM', `${call.name} makes links`)
+    const isOwn = target !== undefined && paths.length === 1 && paths.every(path => linksInside(call, target, path))
+    const isPlain = call.args.every(
+      arg => !isFlag(arg) || /^(-[snrv]+|--(symbolic|relative|verbose|no-dereference))$/.test(arg.value),
+    )
+    call[isOwn && isPlain ? 'hold' : 'say']('file.link', 'MEDIUM', `${call.name} makes links`)
     for (const arg of paths) call.path(arg, 'write')
     if (target === undefined) return
     if (isOut) call.say('file.link-out', 'HIGH', `${target.text} leads out of the project`, target)
@@ -128,7 +132,10 @@ export const FILES: ProgramRules = {
       if (arg.known && /^\/dev\/(null|std(out|err)|tty|fd\/\d+)$/.test(arg.value)) continue
       call.path(arg, 'write')
       noteWritten(arg, call)
-      const say = staysInSandbox(arg, call) && call.feed.file?.value !== '/dev/null' ? call.hold : call.say
+      const { file, text, upstream = [] } = call.feed
+      const pipe = text ? [[text]] : file ? [[file]] : upstream.map(({ words }) => words)
+      const isEmptied = file?.value === '/dev/null' || emptiesFile(arg, pipe)
+      const say = staysInSandbox(arg, call) && !isEmptied ? call.hold : call.say
       say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
     }
   },
@@ -161,14 +168,22 @@ export const FILES: ProgramRules = {
       /^(-m|--move|-sdel|-df|-dr|-d|--delete|mf|-T|-TT|--test|--unzip-command)/.test(arg.value),
     )
     if (moves) call.say('file.delete', 'HIGH', `${moves.text} deletes what it packs, or runs something`, moves)
-    archive(call)
+    if (call.name !== 'zip') return archive(call)
+    const [target, ...sources] = findOperands(call.args)
+    const isPlain = call.args.every(arg => !isFlag(arg) || /^-[rqv0-9]+$/.test(arg.value))
+    judgePacked(call, target && /\.\w+$/.test(target.value) ? target : undefined, sources, isPlain)
   }),
   ...named('unzip unrar unar gunzip bunzip2 unxz unzstd uncompress', call => {
     const lists = call.args.some(arg => /^-[a-z]*[ltpvZ][a-z0-9]*$/.test(arg.value)) && call.name === 'unzip'
     const odd = call.args.find(arg => isFlag(arg) && !/^-[ltpvZ12qCsmhzM]+$/.test(arg.value))
     const folder = call.name === 'unzip' ? findFlag(call.args, ['-d'], 'dxP')?.value : undefined
-    const isApart = folder?.known === true && !/^\.?\/?$/.test(folder.value) && staysInSandbox(folder, call)
-    if (isApart) call.hold('file.archive', 'MEDIUM', 'unzip unpacks files into a folder')
+    const isPrinted = /^(gunzip|bunzip2|unxz|unzstd)$/.test(call.name) && isPrintedOnly(call)
+    if (isPrinted) return
+    const isSeen =
+      call.name === 'unzip' && !lists && judgeArchive(call, findOperands(call.args, ['-d', '-x', '-P'])[0], folder)
+    const isPlain = call.args.every(({ known, value }) => known && (!/^-/.test(value) || /^-(q+|o|d)$/.test(value)))
+    if (isSeen && isPlain && isFreshFolder(call, folder))
+      call.hold('file.archive', 'MEDIUM', 'unzip unpacks files into a folder')
     else if (!lists || odd) archive(call)
     if (!lists && /^(gunzip|bunzip2|unxz|unzstd|uncompress)$/.test(call.name))
       for (const arg of findOperands(call.args, ['-o'])) call.path(arg, 'write')
@@ -176,16 +191,10 @@ export const FILES: ProgramRules = {
     if (to?.value && call.name === 'unzstd') call.path(to.value, 'write')
     if (comesFromNetwork(call)) call.say('net.download', 'HIGH', 'what comes from the network is unpacked unseen')
     const out = findFlag(call.args, ['-d', '-o'], 'dxP')
-    if (call.name === 'unzip' && !lists) judgeArchive(call, findOperands(call.args, ['-d', '-x', '-P'])[0], out?.value)
     if (call.name === 'unzip' && out?.value && /^-d/.test(out.arg.value)) call.path(out.value, 'write')
   }),
   ...named('gzip bzip2 xz zstd lz4 compress brotli pigz', call => {
-    const prints = call.args.some(arg => /^-[a-z0-9]*[clt]|^--(stdout|to-stdout|list|test)$/.test(arg.value))
-    const known = call.args.every(arg => !isFlag(arg) || PACKER_FLAGS.test(arg.value))
-    if (prints && known) {
-      for (const arg of findOperands(call.args)) call.path(arg, 'read')
-      return
-    }
+    if (isPrintedOnly(call)) return
     call.say('file.edit', 'MEDIUM', `${call.name} replaces files`)
     const out = findFlag(call.args, ['-o', '--output', '--output-dir-flat', '--output-dir-mirror', '--trace'], 'oDTMS')
     for (const arg of [...findOperands(call.args), ...(out?.value ? [out.value] : [])]) call.path(arg, 'write')
@@ -231,6 +240,15 @@ export const FILES: ProgramRules = {
 /** Flags with which a compression program only prints. */
 const PACKER_FLAGS =
   /^(-[1-9cdfklntqv]+|--(stdout|to-stdout|decompress|list|test|keep|force|quiet|verbose|fast|best|no-name))$/
+
+/** Whether a compression program only prints; then its files are read. */
+function isPrintedOnly(call: ProgramCall): boolean {
+  const prints = call.args.some(arg => /^-[a-z0-9]*[clt]|^--(stdout|to-stdout|list|test)$/.test(arg.value))
+  const known = call.args.every(arg => !isFlag(arg) || PACKER_FLAGS.test(arg.value))
+  if (!prints || !known) return false
+  for (const arg of findOperands(call.args)) call.path(arg, 'read')
+  return true
+}
 
 function judgeWrites(call: ProgramCall, paths: Arg[], code: string, text: string): undefined {
   call.say(code, 'MEDIUM', `${call.name} ${text}`)
@@ -327,6 +345,20 @@ function pathInFolder(folder: string, file: string): string {
 function isEverything(path: string, home: string): boolean {
   const bare = path.replace(/\/+$/, '')
   return /^(|\/home|\/root|\/Users|\/etc)$/.test(bare) || bare === home
+}
+
+/**
+ * Whether a link leads to an ordinary file of the project, or to /tmp. What it leads to counts from the folder of the link, from the link, if
+ * that is a folder already, and from the current folder, as of a hard link.
+ */
+function linksInside(call: ProgramCall, target: Arg, link: Arg): boolean {
+  const { cwd, folders } = call.scope
+  if (cwd === undefined || folders.size > 1 || !target.known || !staysInSandbox(link, call)) return false
+  const starts = call.args.some(arg => /^-\w*s|^--s/.test(arg.value)) ? [dirname(link.value), link.value] : ['.']
+  return starts.every(start => {
+    const path = resolve(cwd, start, target.value)
+    return locatePath(path, cwd, call.fence).where === 'inside' && isHeldWrite(path, { cwd, fence: call.fence })
+  })
 }
 
 function leadsOut(call: ProgramCall, arg: Arg): boolean {

@@ -158,7 +158,7 @@ function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
   for (const arg of rest) call.path(isFlag(arg) ? { ...arg, value: '-' } : arg, 'read')
   if (SHOWS.test(module.value)) return judgeShown(call, module, rest)
   if (/^(timeit|cProfile|profile|trace|pdb|runpy)$/.test(module.value)) return judgeRun(call, module, rest)
-  call.hold('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
+  call.say('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
 }
 
 function judgeShown(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefined {

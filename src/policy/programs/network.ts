@@ -8,8 +8,6 @@ import { always, named } from './rule-builders.ts'
 function curl(call: ProgramCall): undefined {
   const shorts = 'AbcCdDeEFhHKmoPQrTtuUwxXyYz'
   const { args } = call
-  // A server on this machine is the project's own.
-  const say = isForLocalServer(call) ? call.hold : call.say
   const output = findFlags(
     args,
     [
@@ -70,14 +68,14 @@ function curl(call: ProgramCall): undefined {
     ['-T', '--upload-file', '-F', '--form', '--form-string', '--data-binary', '--data-urlencode'],
     shorts,
   )
-  if (upload) say('net.send', 'HIGH', `${upload.arg.text} sends data`, upload.arg)
+  if (upload) call.say('net.send', 'HIGH', `${upload.arg.text} sends data`, upload.arg)
   const format = findFlag(args, ['-w', '--write-out'], shorts)
   if (format?.value && /%output\{|^@/.test(format.value.value))
     call.say('net.download', 'HIGH', `${format.arg.text} writes or reads a file`, format.arg)
   const commands = findFlag(args, ['-Q', '--quote', '--prequote', '--postquote', '-P', '--ftp-port'], shorts)
   if (commands) call.say('net.change', 'HIGH', `${commands.arg.text} gives commands to a server`, commands.arg)
   const data = findFlag(args, ['-d', '--data', '--data-raw', '--data-ascii', '--json', '--url-query'], shorts)
-  if (data) judgeData(say, data.arg, data.value)
+  if (data) judgeData(call, data.arg, data.value)
   const method = findFlag(args, ['-X', '--request'], shorts)
   const verb =
     method?.value?.value.toUpperCase() ??
@@ -85,7 +83,7 @@ function curl(call: ProgramCall): undefined {
       .find(arg => /^(POST|PUT|PATCH|DELETE)$/i.test(arg.value))
       ?.value.toUpperCase()
   if (verb && !/^(GET|HEAD|OPTIONS)$/.test(verb))
-    say(
+    call.say(
       'net.change',
       verb === 'DELETE' ? 'HIGH' : 'MEDIUM',
       `${verb} changes something elsewhere`,
@@ -95,16 +93,16 @@ function curl(call: ProgramCall): undefined {
     arg =>
       /^(file|dict|gopher|smb|ldap|scp|sftp|tftp|telnet):/i.test(arg.value) || /^[\w-]*[=:]?@[^@]*$/.test(arg.value),
   )
-  if (file && !isFlag(file)) say('net.send', 'HIGH', `${file.text} reads a file for the network`, file)
+  if (file && !isFlag(file)) call.say('net.send', 'HIGH', `${file.text} reads a file for the network`, file)
   const user = findFlag(args, ['-u', '--user', '-b', '--cookie', '--oauth2-bearer'], shorts)
-  if (user) say('net.login', 'MEDIUM', `${user.arg.text} logs in`, user.arg)
+  if (user) call.say('net.login', 'MEDIUM', `${user.arg.text} logs in`, user.arg)
   const item = /^(http|https|httpie|xh|xhs|curlie)$/.test(call.name)
     ? findOperands(args)
         .slice(1)
         .find(arg => /^[\w.-]+:?=(?!=)|^[\w.-]+@/.test(arg.value))
     : undefined
-  if (item) say('net.change', 'MEDIUM', `${item.text} is sent`, item)
-  judgeNetworkCall(call, say)
+  if (item) call.say('net.change', 'MEDIUM', `${item.text} is sent`, item)
+  judgeNetworkCall(call)
 }
 
 /** Whether a file that is fetched stays in a sandbox and is by its ending nothing that any program runs. */
@@ -120,30 +118,14 @@ const DATA_FILE =
 const STEERING_DATA =
   /(^|\/)(package|package-lock|tsconfig[\w.-]*|composer|deno|turbo|nx|project|lerna|jsconfig|tasks|settings|launch|CMakePresets|CMakeLists|requirements[\w-]*|pom|build|agents|claude)\.(json|txt|xml|md)$/i
 
-const VALUED =
-  '-X --request -H --header -d --data --data-raw --data-binary --data-urlencode --json -F --form -o --output -u --user -b --cookie -w --write-out -m --max-time --connect-timeout --retry --retry-delay -A --user-agent -e --referer'.split(
-    ' ',
-  )
-
-/** Whether every address of a call is a server on this machine, other than one that steers the machine itself or keeps data. */
-function isForLocalServer(call: ProgramCall): boolean {
-  const addresses = findOperands(call.args, VALUED).filter(
-    arg => !/^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)$/.test(arg.value),
-  )
-  const isPlain = !call.args.some(arg => /^(-L|--location.*|--next|-[a-zA-Z]*L[a-zA-Z]*)$/.test(arg.value))
-  const [first, ...others] = addresses
-  const rest = /^(curl|curlie)$/.test(call.name) ? others : []
-  return isPlain && first !== undefined && [first, ...rest].every(arg => LOCAL_SERVER.test(arg.value))
-}
-
-/** Without the ports of Docker, clusters, service registries and stores of data and secrets. */
-const LOCAL_SERVER =
-  /^(https?:\/\/)?(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\])(:(?!(2375|2376|2379|2380|4646|5984|6443|8001|8200|8500|9200|9300|10250|10255)\b)\d{2,5})?([/?#]|$)/
-
-function judgeData(say: ProgramCall['say'], flag: Arg, value: Arg | undefined): undefined {
+function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
   const reads = value === undefined || value.value.startsWith('@') || !value.known
-  say(reads ? 'net.send' : 'net.change', reads ? 'HIGH' : 'MEDIUM', `${flag.text} sends data`, flag)
+  call.say(reads ? 'net.send' : 'net.change', reads ? 'HIGH' : 'MEDIUM', `${flag.text} sends data`, flag)
 }
+
+/** The words of a server for one folder that a build makes, whose files are meant to be seen. */
+const SERVES_BUILD =
+  /^((-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+) )*((-d|--directory)[ =])?(\.\/)?(dist|build|out|coverage|htmlcov|storybook-static|playwright-report|_site)(\/[\w-][\w.-]*)*\/?( (-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+))*$/
 
 /** wget and the like: HIGH unless the download is printed or discarded. */
 function wget(call: ProgramCall): undefined {
@@ -169,8 +151,8 @@ function wget(call: ProgramCall): undefined {
 }
 
 /** Judges what every network call has in common: the address, and the data that leaves with it. */
-function judgeNetworkCall(call: ProgramCall, say = call.say): undefined {
-  say('net.get', 'MEDIUM', `${call.name} goes to the network`)
+function judgeNetworkCall(call: ProgramCall): undefined {
+  call.say('net.get', 'MEDIUM', `${call.name} goes to the network`)
   judgeSentData(call)
   for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^.*?[@=<](?=[./~\w])/, '') })
 }
@@ -246,10 +228,9 @@ export const NETWORK: ProgramRules = {
     always('HIGH', 'net.attack', 'listens to or attacks the network'),
   ),
   ...named('http-server serve static-server live-server caddy', call => {
-    const isOwn = call.args.every(
-      ({ known, value }) => known && !/(^|=)[/~]|(^|[/=])\.\.(\/|$)|(^|=)(0\.0\.0\.0|::)$/.test(value),
-    )
-    call[isOwn ? 'hold' : 'say']('net.serve', 'MEDIUM', `${call.name} serves files on the network`)
+    const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+    const isBuilt = /^(http-server|serve)$/.test(call.name) && SERVES_BUILD.test(words)
+    call[isBuilt ? 'hold' : 'say']('net.serve', 'MEDIUM', `${call.name} serves files on the network`)
   }),
   ...named(
     'ssh-keygen ssh-add ssh-agent ssh-copy-id ssh-keyscan gpg gpg2 age sops pass keytool minisign gopass keybase',

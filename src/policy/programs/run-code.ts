@@ -3,7 +3,7 @@ import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
-import { isHeldWrite, judgePath } from '../paths/judge-path.ts'
+import { judgePath } from '../paths/judge-path.ts'
 import { type Arg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeStep } from './step-names.ts'
@@ -35,41 +35,14 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   // In a text that only computes, the words of a command are a string.
   const shapes = [...ALARMING.filter((_, index) => !(computes && index === COMMAND_WORDS)), FOREIGN]
   const hit = shapes.map(shape => shape.exec(code.value)).find(match => match !== null)
-  if (hit) {
-    const say = onlyWritesHere(call, code.value) ? call.hold : call.say
-    return say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
-  }
+  if (hit)
+    return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
   if (computes)
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
-  call[isPlainText(call, code.value) ? 'hold' : 'say']('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
-}
-
-/** Names that are put together when the program runs, so that no other pattern sees them. */
-const COMPOSES =
-  /["'`]\s*(\+|\.\.|\.|%|<<)|(\+|<<|%)\s*["'`]|\[\s*["'`]|\$\{|constructor|__\w|\\[xu0-7]|\b(chr|ord|join|reverse\w*|replace\w*|send|public_send|call|apply|Reflect|vars|dir|map)\b/
-/** Whether a program text is in a language whose alarming words are known, and puts no names together. */
-function isPlainText({ name }: ProgramCall, text: string): boolean {
-  return /^(python[\d.]*|node|nodejs|ruby|perl|php|deno|bun)$/.test(name) && !COMPOSES.test(text)
+  call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
 
 const COMMAND_WORDS = 1
-/** Shapes of code that writes files, and of nothing else. */
-const WRITING = new Set([5, 6])
-
-/** Whether a program text, as far as it alarms, only writes files by plain names: none that is hidden, absolute or above. */
-function onlyWritesHere({ scope: { cwd }, fence }: ProgramCall, text: string): boolean {
-  if (FOREIGN.test(text) || ALARMING.some((shape, index) => !WRITING.has(index) && shape.test(text))) return false
-  if (/\b(input|argv|shutil|move|copy\w*|cp\w*|unlink\w*|rm\w*|remove\w*|delete\w*|truncate\w*|rename\w*)\b/.test(text))
-    return false
-  const literals = text.match(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`/g) ?? []
-  return literals.every(literal => {
-    const path = literal.slice(1, -1)
-    const isPath = /^[\w./@-]+$/.test(path)
-    if (/^(\.(?!\/)|\/|~)|\.\.|\/\./.test(path)) return false
-    return !isPath || (cwd !== undefined && isHeldWrite(path, { cwd, fence }))
-  })
-}
-
 /** One call that prints one literal without interpolation. */
 const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
 

@@ -44,9 +44,10 @@ export const RUNNERS: ProgramRules = {
     // To echo words does nothing with them.
     const isEchoed = rest.every(arg => arg.known) && /^(echo|printf)$/.test(rest[0]?.value ?? 'echo') && rest.length < 2
     const code = text !== undefined || isListed || isEchoed ? 'arg.listed' : 'arg.unknown'
-    // Whatever process it is: in a sandbox it is one of the agent's own.
-    const say = rest[0]?.value === 'kill' ? call.hold : call.say
-    say(code, 'MEDIUM', 'xargs takes words from its input')
+    // Numbers of processes and nothing else: in a sandbox they are the agent's own.
+    if (code === 'arg.unknown' && rest[0]?.value === 'kill' && isFedByProcesses(call) && flags.every(isRunIfFed))
+      call.hold('proc.listed', 'MEDIUM', 'xargs takes the numbers of processes from its input')
+    else call.say(code, 'MEDIUM', 'xargs takes words from its input')
     judgeFed(call)
     if (rest.length === 0) return
     const commands = fillCommands(rest, flags, text).map(words => (isListed ? words.map(markListed) : words))
@@ -277,6 +278,24 @@ function isFedByList({ feed, scope }: ProgramCall, rest: readonly Arg[]): boolea
   const searches = /^([ef]?grep|rg|ag|ack)$/.test(rest[0]?.value ?? '')
   const pipe = (feed.upstream ?? []).map(program => (program.among ? [] : program.words))
   return pipe.length > 0 && listsFiles(pipe, scope, searches)
+}
+
+/** Whether the only program before it in the pipe prints numbers of processes. */
+function isFedByProcesses({ feed, scope }: ProgramCall): boolean {
+  const [program, ...others] = feed.upstream ?? []
+  const [name, ...words] = program?.words ?? []
+  if (name === undefined || program?.among || others.length > 0 || scope.functions.has(name.value)) return false
+  if (!words.every(word => word.known)) return false
+  if (name.value === 'pgrep') return words.every(({ value }) => /^(-[fxn]+|[\w@/-][\w@ ./-]{2,})$/.test(value))
+  return (
+    name.value === 'lsof' &&
+    /^-(t -?i ?|ti ?|i ?)(tcp)?:\d+( -t)?( -sTCP:LISTEN)?$/i.test(words.map(({ value }) => value).join(' ')) &&
+    words.some(({ value }) => /^-ti?/.test(value))
+  )
+}
+
+function isRunIfFed({ name }: SeenFlag): boolean {
+  return /^(r|no-run-if-empty|t|n|L|max-args)$/.test(name)
 }
 
 function markListed(arg: Arg): Arg {

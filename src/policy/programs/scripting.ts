@@ -160,7 +160,7 @@ function serve(call: ProgramCall): undefined {
     args.filter(arg => !/^[\w.]+:[\w.()]+$/.test(arg.value)),
   )
   const door = args.find((arg, at) => /^(.*=)?(0\.0\.0\.0|::)(:\d+)?$/.test(arg.value) && isFlag(args[at - 1] ?? arg))
-  if (door) call.hold('net.serve', 'MEDIUM', `${door.text} lets other machines connect`, door)
+  if (door) call.say('net.serve', 'MEDIUM', `${door.text} lets other machines connect`, door)
   if (name === 'flask' && verb?.value === 'db') {
     const isForward = args.some(arg =>
       /^(upgrade|migrate|current|history|heads|init|revision|show|check)$/.test(arg.value),

@@ -75,9 +75,7 @@ export const SYSTEM: ProgramRules = {
     'open xdg-open start explorer explorer.exe sensible-browser x-www-browser firefox chromium google-chrome chrome',
     call => {
       const odd = call.args.some(arg => isFlag(arg) && /remote-debugging|load-extension|no-sandbox/.test(arg.value))
-      // There is no desktop in a sandbox.
-      const isOwn = call.args.every(arg => !isFlag(arg) && staysInSandbox(arg, call))
-      call[isOwn ? 'hold' : 'say']('open', odd ? 'HIGH' : 'MEDIUM', `${call.name} opens a program`)
+      call.say('open', odd ? 'HIGH' : 'MEDIUM', `${call.name} opens a program`)
     },
   ),
   ...named(
@@ -85,7 +83,7 @@ export const SYSTEM: ProgramRules = {
     call => {
       const tests =
         call.args.length > 0 && call.args.every(arg => /^(-t|-T|-v|-V|configtest|-S|check)$/.test(arg.value))
-      call.hold(tests ? 'system.read' : 'system.service', 'MEDIUM', `${call.name} is a service`)
+      call.say(tests ? 'system.read' : 'system.service', 'MEDIUM', `${call.name} is a service`)
     },
   ),
   ...named('wslpath cygpath cygstart', call =>

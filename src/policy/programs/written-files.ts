@@ -1,5 +1,6 @@
 import { dirname } from 'node:path'
 import type { ProgramCall } from '../classify/call.ts'
+import { staysInSandbox } from '../classify/judge-file.ts'
 import { readArchive, readPatch, type WrittenNames } from '../paths/archive-names.ts'
 import { type FoundFile, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
@@ -40,12 +41,49 @@ function stripPatchName(name: string, strip: number | undefined): string[] {
   return [name, parts.slice(1).join('/'), parts.at(-1) ?? name].filter(part => part !== '')
 }
 
-/** Judges the files that an archive would write. If they are not known, the program's own rule has asked already. */
-export function judgeArchive(call: ProgramCall, file: Arg | undefined, folder: Arg | undefined, strip = 0): undefined {
+/** Judges the files that an archive would write, and returns whether they are known. If not, the program's own rule asks. */
+export function judgeArchive(call: ProgramCall, file: Arg | undefined, folder: Arg | undefined, strip = 0): boolean {
   const found = file && lookAt(call, file)
   const written = found?.is === 'file' ? readArchive(found.bytes) : undefined
-  if (!file || !written) return
+  if (!file || !written) return false
   judgeNames(call, { written, at: file, folder, spell: name => [name.split('/').slice(strip).join('/')] })
+  return true
+}
+
+/** Whether a folder into which files are unpacked is below the project or in /tmp, and there is nothing in it yet. */
+export function isFreshFolder(call: ProgramCall, folder: Arg | undefined): boolean {
+  const { scope, fence } = call
+  if (folder === undefined || scope.cwd === undefined || !staysInSandbox(folder, call)) return false
+  const place = locatePath(folder.value, scope.cwd, fence)
+  const found = place.where === 'strange' ? undefined : fence.look?.(place.path)
+  return place.where !== 'strange' && (found === undefined || (found.is === 'folder' && found.names.length === 0))
+}
+
+/**
+ * Packing files of the project into an archive there is like a copy of them. Whole projects are left to a person, because they hold secrets,
+ * and so is an archive whose name could be that of another file.
+ */
+export function judgePacked(
+  call: ProgramCall,
+  archive: Arg | undefined,
+  sources: readonly Arg[],
+  isPlain: boolean,
+): undefined {
+  const { scope, fence } = call
+  const isOwn = (arg: Arg) => {
+    const place = locatePath(arg.value, scope.cwd ?? fence.boundary, fence)
+    return arg.known && place.where === 'inside' && place.relative !== '' && !/(^|\/)\.[\w*?[]/.test(arg.value)
+  }
+  const isUsual =
+    isPlain &&
+    scope.cwd !== undefined &&
+    archive !== undefined &&
+    /^[\w./@-]+\.(tar(\.\w+)?|tgz|tbz2?|txz|zip|7z)$/.test(archive.value) &&
+    sources.length > 0 &&
+    sources.every(isOwn)
+  call.say(isUsual ? 'file.make' : 'file.archive', 'MEDIUM', `${call.name} packs files`)
+  for (const arg of sources) call.secret(arg)
+  if (archive && archive.value !== '-') call.path(archive, 'write')
 }
 
 interface JudgedNames {

@@ -1,6 +1,7 @@
-import { type Assessment, highestRisk, type Reason } from '../../domain/assessment.ts'
+import type { Assessment } from '../../domain/assessment.ts'
 import type { Verdict } from '../../domain/session.ts'
 import { anyMatches, describeRule, findRule, type PolicyRule, parsePattern, runsCommands } from './rules.ts'
+import { leaveToSandbox } from './sandbox.ts'
 
 /** Advice on a request: a person's earlier answer, or a brain's opinion. */
 export interface Advice {
@@ -93,32 +94,6 @@ async function decideByRisk(assessment: Assessment, context: DecisionContext, si
 
 function explainFirst({ reasons }: Assessment): string {
   return reasons[0]?.text ?? 'nothing risky was found'
-}
-
-/** The assessment of a call in a sandbox: what stays in there is LOW, and the rest counts as it is. */
-export function leaveToSandbox(assessment: Assessment): Assessment {
-  const left = assessment.reasons.filter(isLeftToSandbox)
-  if (left.length === 0) return assessment
-  const rest = assessment.reasons.filter(reason => !isLeftToSandbox(reason))
-  const kept = left.map(reason => ({ ...reason, risk: 'LOW' as const, text: `the sandbox holds it: ${reason.text}` }))
-  return { ...assessment, risk: highestRisk(rest.map(reason => reason.risk)), reasons: [...rest, ...kept] }
-}
-
-/**
- * Reasons that a sandbox settles by itself. Written files, inline programs, modules, links, archives, servers and requests to this machine are
- * not among them: a sandbox has the network and the project, and one command can write a file and run it unread.
- */
-const LEFT_TO_SANDBOX: ReadonlySet<string> = new Set([
-  ...['proc.kill', 'file.delete', 'env.hijack', 'cwd.outside', 'path.outside', 'tool.flag'],
-])
-
-/** Words of a flag or a variable that may send something, choose another machine, or choose a folder that is emptied. */
-const FAR_REACHING =
-  /clean|clear|delete|erase|remove|purge|reset|force|out|dir|dest|target|file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|:\/\/|=\.?\/?( |$)/i
-
-function isLeftToSandbox({ held, code, text }: Reason): boolean {
-  if (!held || !LEFT_TO_SANDBOX.has(code)) return false
-  return code !== 'tool.flag' || !FAR_REACHING.test(text.replace(/ (is|changes|may) .*$/s, ''))
 }
 
 const KEEP_SECRET = 'do without it, or let a program of the project read it where it is kept'

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { judgePermission } from '../../../src/brain/rules/permission.ts'
 import type { Assessment } from '../../../src/domain/assessment.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
-import { leaveToSandbox } from '../../../src/policy/verdict/decide.ts'
+import { leaveToSandbox } from '../../../src/policy/verdict/sandbox.ts'
 
 // Commands that once passed without a person: each wrote outside of the project or into its guard, ran foreign code, read a
 // secret, published or destroyed. A MEDIUM risk is not enough here, because the rule brain may allow it.
