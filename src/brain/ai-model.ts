@@ -1,5 +1,14 @@
-import { APICallError, generateText, type LanguageModel, NoObjectGeneratedError, Output, RetryError } from 'ai'
+import {
+  APICallError,
+  generateText,
+  type LanguageModel,
+  type LanguageModelUsage,
+  NoObjectGeneratedError,
+  Output,
+  RetryError,
+} from 'ai'
 import { redactText } from '../base/redact.ts'
+import type { ModelUse } from '../domain/brain.ts'
 import { type Model, ModelFailure } from './model-brain.ts'
 
 export interface AiModelOptions {
@@ -21,7 +30,7 @@ export function aiModel(model: LanguageModel, { name, key, providerOptions }: Ai
   globalThis.AI_SDK_LOG_WARNINGS = false
   return async ({ instructions, prompt, shape, signal }) => {
     try {
-      const { text, finishReason, rawFinishReason } = await generateText({
+      const { text, finishReason, rawFinishReason, usage } = await generateText({
         model,
         instructions,
         prompt,
@@ -32,15 +41,29 @@ export function aiModel(model: LanguageModel, { name, key, providerOptions }: Ai
         abortSignal: signal,
         ...(providerOptions && { providerOptions }),
       })
-      return finishReason === 'content-filter' ? { refused: rawFinishReason ?? finishReason } : { text }
+      const used = usedBy(usage, model)
+      return finishReason === 'content-filter' ? { refused: rawFinishReason ?? finishReason, used } : { text, used }
     } catch (error) {
       // Text of another shape is still a reply: the brain says what is wrong with it and asks again.
       if (NoObjectGeneratedError.isInstance(error)) {
-        if (error.finishReason === 'content-filter') return { refused: 'its content filter blocked the reply' }
-        return { text: error.text ?? '' }
+        const used = error.usage && usedBy(error.usage, model)
+        if (error.finishReason === 'content-filter') return { refused: 'its content filter blocked the reply', used }
+        return { text: error.text ?? '', used }
       }
       throw new ModelFailure(describeFailure(name, error, key), { cause: error })
     }
+  }
+}
+
+/** A model on the person's own machine costs nothing. */
+function usedBy(usage: LanguageModelUsage, model: LanguageModel): ModelUse {
+  const { inputTokens = 0, outputTokens = 0, inputTokenDetails: cache } = usage
+  const { provider, modelId } = typeof model === 'string' ? { provider: '', modelId: model } : model
+  const cacheReadTokens = cache.cacheReadTokens ?? 0
+  return {
+    ...{ model: modelId, inputTokens: Math.max(0, inputTokens - cacheReadTokens), outputTokens, cacheReadTokens },
+    cacheWriteTokens: 0,
+    ...(provider.startsWith('ollama') && { costUsd: 0 }),
   }
 }
 

@@ -9,6 +9,7 @@ import { type GuardedChild, openGuard } from '../base/process/guardian.ts'
 import type { Isolation } from '../base/process/isolation.ts'
 import { sessionMarker } from '../base/process/marker.ts'
 import { redactText } from '../base/redact.ts'
+import type { ModelUse } from '../domain/brain.ts'
 import { type Model, type ModelAsk, ModelFailure, type ModelReply } from './model-brain.ts'
 
 export interface ClaudeJudge {
@@ -93,12 +94,19 @@ async function requestReply({ prompt, signal }: ModelAsk, options: Options): Pro
   try {
     signal.throwIfAborted()
     for await (const message of query({ prompt: asText(prompt), options: { ...options, abortController } }))
-      if (message.type === 'result') return readResult(message)
+      if (message.type === 'result') return { ...readResult(message), used: usedBy(message, options.model ?? '') }
   } finally {
     signal.removeEventListener('abort', abort)
     abort()
   }
   throw new ModelFailure('Claude Code ended without a result')
+}
+
+function usedBy({ usage, total_cost_usd }: SDKResultMessage, model: string): ModelUse {
+  return {
+    ...{ model, costUsd: total_cost_usd, inputTokens: usage.input_tokens, outputTokens: usage.output_tokens },
+    ...{ cacheWriteTokens: usage.cache_creation_input_tokens, cacheReadTokens: usage.cache_read_input_tokens },
+  }
 }
 
 /** The vendor reports `success` for an API error too, and `structured_output` may be absent. */

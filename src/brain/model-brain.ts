@@ -9,7 +9,7 @@ import {
   timeout,
 } from 'cockatiel'
 import * as z from 'zod'
-import type { AnswerValue, Brain, Opinion } from '../domain/brain.ts'
+import type { AnswerValue, Brain, BrainContext, ModelUse, Opinion } from '../domain/brain.ts'
 import type { QuestionItem } from '../domain/session.ts'
 import { clampConfidence, noOpinion } from './chain.ts'
 import { answerPrompt, isShownWhole, type Prompt, permissionPrompt, repairPrompt, summaryPrompt } from './prompt.ts'
@@ -23,7 +23,7 @@ export interface ModelAsk {
 }
 
 /** The text of a reply, which should be JSON of the requested shape but may be anything; or that the model refused. */
-export type ModelReply = { text: string } | { refused: string }
+export type ModelReply = ({ text: string } | { refused: string }) & { used?: ModelUse | undefined }
 
 /**
  * A language model, whoever serves it. It throws when no reply comes: wrong key, limit, no connection. The message of a
@@ -43,13 +43,14 @@ const LONGEST_SUMMARY = 4_000
  */
 export function modelBrain(name: string, model: Model): Brain {
   async function ask<S extends Judged, T>(
-    request: { prompt: Prompt; shape: z.ZodType<S>; signal: AbortSignal },
+    request: { prompt: Prompt; shape: z.ZodType<S>; context: BrainContext; signal: AbortSignal },
     read: (reply: S) => Read<T>,
   ): Promise<Opinion<T>> {
-    const { shape, signal } = request
+    const { shape, context, signal } = request
     let prompt = request.prompt
     for (let repaired = false; ; repaired = true) {
       const reply = await model({ ...prompt, shape, signal })
+      if (reply.used) await context.used?.(reply.used)
       if ('refused' in reply) return noOpinion(name, `${name} refused: ${reply.refused}`)
       const checked = checkReply(reply.text, shape)
       const result = 'problem' in checked ? checked : read(checked.reply)
@@ -63,19 +64,19 @@ export function modelBrain(name: string, model: Model): Brain {
   return {
     name,
     answerQuestion: (questions, context, signal) =>
-      ask({ prompt: answerPrompt(questions, context), shape: AnswersReply, signal }, reply =>
+      ask({ prompt: answerPrompt(questions, context), shape: AnswersReply, context, signal }, reply =>
         reply.answers.length === 0 ? { value: undefined } : readAnswers(reply, questions),
       ),
     async evaluatePermission(request, context, signal) {
       // The model is not asked, so that nothing in the request can persuade it.
       if (request.risk === 'HIGH') return noOpinion(name, 'a request of HIGH risk is for a person to decide')
       if (!isShownWhole(request)) return noOpinion(name, 'the call is too long to be shown whole to a model')
-      return ask({ prompt: permissionPrompt(request, context), shape: PermissionReply, signal }, reply => ({
+      return ask({ prompt: permissionPrompt(request, context), shape: PermissionReply, context, signal }, reply => ({
         value: reply.approve,
       }))
     },
     summarize: (text, context, signal) =>
-      ask({ prompt: summaryPrompt(text, context), shape: SummaryReply, signal }, reply => {
+      ask({ prompt: summaryPrompt(text, context), shape: SummaryReply, context, signal }, reply => {
         const value = reply.summary.trim()
         if (value === '') return { problem: 'the summary is empty' }
         return value.length > LONGEST_SUMMARY ? { problem: 'the summary is far too long' } : { value }

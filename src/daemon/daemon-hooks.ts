@@ -1,9 +1,11 @@
+import { systemClock } from '../base/clock.ts'
 import { type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
 import { chainBrains } from '../brain/chain.ts'
 import { rulesBrain } from '../brain/rules/question.ts'
 import type { HookOutput } from '../domain/hooks.ts'
 import { openVerifier } from '../supervisor/completion/verifier.ts'
 import type { Proposals } from '../supervisor/features/proposals.ts'
+import { brainMeter } from '../supervisor/guards/spending.ts'
 import { openCaptureQueue } from '../supervisor/hooks/capture.ts'
 import { type HookSettings, readHookSettings } from '../supervisor/hooks/hook-settings.ts'
 import { type HookRequest, openHooks } from '../supervisor/hooks/open-hooks.ts'
@@ -92,7 +94,7 @@ export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
 
 /** Asks the models of the settings, as sessions do: about MEDIUM calls, each with its deadline and its circuit breaker. */
 function openOpinion(
-  { paths, agentEnv: env, brainsFor }: DaemonContext,
+  { paths, agentEnv: env, brainsFor, store, log }: DaemonContext,
   isNested: (context: HookContext) => Promise<boolean>,
 ): NonNullable<TriageDeps['opinion']> {
   return (request, context) => async (assessment, signal) => {
@@ -101,7 +103,8 @@ function openOpinion(
     const models = (await isNested(context)) ? [] : await brainsFor(config, env)
     const about = async () => {
       const entries = await listEntries(context.project)
-      return { project: context.project, task: '', decisions: [], similar: [], entries }
+      const used = brainMeter({ id: null, project: context.project, task_id: null }, { store, clock: systemClock, log })
+      return { project: context.project, task: '', decisions: [], similar: [], entries, used }
     }
     const brain = chainBrains([rulesBrain, ...models], { threshold })
     return adviseOn({ request, assessment }, { brain, threshold, context: about }, signal)

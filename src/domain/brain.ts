@@ -29,6 +29,19 @@ export interface BrainContext {
   learned?: string | undefined
   /** The names in the project's top directory, for questions such as "where to save"; directories may end in a slash. */
   entries?: string[] | undefined
+  /** Counts what a model used for a reply, whether or not the reply can be used. It never throws. */
+  used?(use: ModelUse): Promise<void>
+}
+
+/** What one reply of a model used. */
+export interface ModelUse {
+  model: string
+  inputTokens: number
+  outputTokens: number
+  cacheWriteTokens: number
+  cacheReadTokens: number
+  /** Undefined if nobody says what it costs. */
+  costUsd?: number | undefined
 }
 
 /** One answer per question, in order: a label, several labels if allowed, or free text. */

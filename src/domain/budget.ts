@@ -14,6 +14,60 @@ export type BudgetLimits = { readonly [M in Measure]?: number | undefined }
 
 export type Budgets = Readonly<Record<BudgetScope, BudgetLimits>>
 
+/**
+ * What tokens and money go to. `retries`: later attempts at a task, and work that came back from a check or a merge. `limits`: the first
+ * answer after a limit, for which the whole conversation is sent again. `work` is all the rest.
+ */
+export const PURPOSES = ['work', 'verifier', 'brain', 'retries', 'limits'] as const
+export type Purpose = (typeof PURPOSES)[number]
+
+export type PurposeAmounts = Pick<Amounts, 'tokens' | 'cost_usd'>
+export type SpentByPurpose = Record<Purpose, PurposeAmounts>
+
+export const PURPOSE_WORDS: Record<Purpose, string> = {
+  work: 'work',
+  verifier: 'verifier',
+  brain: 'brain',
+  retries: 'retries',
+  limits: 'lost to limits',
+}
+
+/** What was spent, by purpose: the given parts, and the rest as work. */
+export function spentByPurpose(whole: PurposeAmounts, parts: Partial<SpentByPurpose>): SpentByPurpose {
+  const spent = Object.fromEntries(
+    PURPOSES.map((purpose): [Purpose, PurposeAmounts] => [purpose, parts[purpose] ?? { tokens: 0, cost_usd: 0 }]),
+  ) as SpentByPurpose
+  const others = PURPOSES.filter(purpose => purpose !== 'work').map(purpose => spent[purpose])
+  const rest = (name: keyof PurposeAmounts) =>
+    Math.max(
+      0,
+      others.reduce((left, amounts) => left - amounts[name], whole[name]),
+    )
+  return { ...spent, work: { tokens: rest('tokens'), cost_usd: rest('cost_usd') } }
+}
+
+/**
+ * Divides what one agent uses by purpose. Agents report money later than tokens, so money is divided as the tokens are that were
+ * reported since money last came.
+ */
+export class PurposeSplit {
+  #unpaid: Partial<Record<Purpose, number>> = {}
+
+  split({ tokens, cost_usd }: PurposeAmounts, purpose: Purpose): Partial<SpentByPurpose> {
+    this.#unpaid[purpose] = Math.max(0, (this.#unpaid[purpose] ?? 0) + tokens)
+    const parts: Partial<SpentByPurpose> = { [purpose]: { tokens, cost_usd } }
+    const unpaid = PURPOSES.reduce((sum, each) => sum + (this.#unpaid[each] ?? 0), 0)
+    if (cost_usd === 0 || unpaid === 0) return parts
+    for (const each of PURPOSES) {
+      const share = (this.#unpaid[each] ?? 0) / unpaid
+      if (share > 0 || each === purpose)
+        parts[each] = { tokens: each === purpose ? tokens : 0, cost_usd: cost_usd * share }
+    }
+    this.#unpaid = {}
+    return parts
+  }
+}
+
 export const NOTHING_SPENT: Amounts = { turns: 0, tokens: 0, cost_usd: 0, wall_minutes: 0 }
 
 /** One limit and how much of it is used. */
@@ -40,6 +94,8 @@ export interface BudgetRow {
   /** The name that people see. */
   name: string
   spent: Amounts
+  /** Tokens and money of `spent`, by what they went to. */
+  by_purpose: SpentByPurpose
   limits: BudgetLimits
   /** What happens at the limit, if there is one. */
   at_bound: string | null
@@ -164,6 +220,19 @@ export function spentWords(amounts: Amounts): string {
     .map(measure => amountWords(measure, amounts[measure]))
   return words.length === 0 ? 'nothing' : words.join(', ')
 }
+
+/** `work 4.20 usd, 120,000 tokens · brain 0.10 usd, 900 tokens`; undefined if all of it was work. Money of no known price is left out. */
+export function purposeWords(spent: SpentByPurpose, words = PURPOSE_AMOUNTS): string | undefined {
+  const parts = PURPOSES.filter(purpose => spent[purpose].tokens > 0 || spent[purpose].cost_usd > 0)
+  if (parts.every(purpose => purpose === 'work')) return undefined
+  return parts.map(purpose => `${PURPOSE_WORDS[purpose]} ${words(spent[purpose])}`).join(' · ')
+}
+
+const PURPOSE_AMOUNTS = (amounts: PurposeAmounts) =>
+  (['cost_usd', 'tokens'] as const)
+    .filter(measure => amounts[measure] > 0)
+    .map(measure => amountWords(measure, amounts[measure]))
+    .join(', ')
 
 /** Two digits, or enough digits for an amount below one cent to differ from zero. */
 function formatMoney(usd: number): string {

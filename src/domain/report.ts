@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { RunOutcome } from './attempt.ts'
+import { PURPOSES } from './budget.ts'
 import { Need } from './needs.ts'
 import { QuotaWindow } from './quota.ts'
 import { TaskView, Verification } from './task.ts'
@@ -42,6 +43,8 @@ export const Spent = z.object({
   /** How many of them ran without a sandbox: what their agents wrote and ran could do all that the person can. */
   unbounded: z.number(),
   worked_ms: z.number(),
+  /** What tokens (without the cache) and money went to; verifiers and brains are in `cost_usd` and the tokens too. */
+  by_purpose: z.record(z.enum(PURPOSES), z.object({ tokens: z.number(), cost_usd: z.number() })),
 })
 export type Spent = z.infer<typeof Spent>
 

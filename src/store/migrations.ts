@@ -7,6 +7,7 @@ import { rowCounts } from './figures.ts'
 import { firstSchema } from './first-schema.ts'
 import type { Migration } from './migrate.ts'
 import { observedCost, observedSessions, observedUsage } from './observed.ts'
+import { spendingPurposes } from './spending.ts'
 import { webhookDeliveries } from './webhooks.ts'
 
 /**
@@ -48,4 +49,5 @@ export const MIGRATIONS: readonly Migration[] = [
   observedCost,
   rowCounts,
   webhookDeliveries,
+  spendingPurposes,
 ]

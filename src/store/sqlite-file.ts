@@ -11,7 +11,7 @@ export const APPLICATION_ID = 0x70636331
  * The schema number that this program reads and writes: that of the newest migration. It is written here because commands look at
  * the file without loading the migrations and all that they need.
  */
-export const SCHEMA = 34
+export const SCHEMA = 35
 
 /**
  * Inspects the file before SQLite may write to it: opening a database read-write can already change its bytes (journal

@@ -4,7 +4,7 @@ import type { ApiKey, AuditEntry } from '../domain/access.ts'
 import type { AgentChoice, HandOver } from '../domain/agent-choice.ts'
 import type { EndedAs, SessionState, StartSession } from '../domain/api.ts'
 import type { PastAttempt, RunOutcome } from '../domain/attempt.ts'
-import type { Amounts, BudgetScope } from '../domain/budget.ts'
+import type { Amounts, BudgetScope, Purpose, PurposeAmounts } from '../domain/budget.ts'
 import type { Escalation } from '../domain/escalation.ts'
 import type { EventBody } from '../domain/event.ts'
 import type { CompletionProgress, Evidence, NewEvidence, TestResult } from '../domain/evidence.ts'
@@ -43,6 +43,7 @@ export interface Tables {
   quota_windows: QuotaWindow & { account: string }
   quota_history: QuotaWindow & { account: string }
   spending: SpendingRow
+  purpose_spending: PurposeRow
   runs: RunsTable
   attempts: AttemptRow & { [Column in keyof JournalColumns]: Generated<JournalColumns[Column]> }
   schedules: SchedulesTable
@@ -65,6 +66,9 @@ export interface Tables {
 
 /** The total spending of one task, session, day or project. */
 export type SpendingRow = Amounts & { scope: BudgetScope; key: string; updated_at: number }
+
+/** What of a row of spending went to one purpose other than work. */
+export type PurposeRow = PurposeAmounts & { scope: BudgetScope; key: string; purpose: Purpose }
 
 /** A notice that one channel sends or has sent. */
 export interface OutboxRow {

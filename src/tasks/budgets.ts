@@ -8,13 +8,15 @@ import {
   MEASURES,
   type Measure,
   NOTHING_SPENT,
+  type SpentByPurpose,
 } from '../domain/budget.ts'
 import type { SpendingKey, Store, Tx } from '../store/store.ts'
 import type { SpendingRow } from '../store/tables.ts'
 
 /** The session that spends, with its project and task. */
 export interface Spender {
-  id: string
+  /** Null for a question that belongs to no session. */
+  id: string | null
   project: string
   task_id: string | null
 }
@@ -28,7 +30,7 @@ export interface LedgerDeps {
 function spendingKeys({ id, project, task_id }: Spender, now: number): SpendingKey[] {
   return [
     ...(task_id === null ? [] : [{ scope: 'task', key: task_id } as const]),
-    { scope: 'session', key: id },
+    ...(id === null ? [] : [{ scope: 'session', key: id } as const]),
     { scope: 'day', key: calendarDayOf(now) },
     { scope: 'project', key: project },
   ]
@@ -44,14 +46,14 @@ export async function readSpendingTotals(
   return { ...zeros(keys), ...byScope(await store.spending.of(keys, tx)) }
 }
 
-/** Books what was spent, in the caller's transaction, and returns the totals before and after. */
+/** Books what was spent, in the caller's transaction, and returns the totals before and after. `parts`: what of it was not work. */
 export async function bookSpending(
   spender: Spender,
   amounts: Amounts,
-  { store, clock, tx }: LedgerDeps & { tx: Tx },
+  { store, clock, tx, parts }: LedgerDeps & { tx: Tx; parts?: Partial<SpentByPurpose> },
 ): Promise<{ before: SpendingTotals; after: SpendingTotals }> {
   const at = clock.now()
-  const after = byScope(await store.spending.add(spendingKeys(spender, at), { amounts, at }, tx))
+  const after = byScope(await store.spending.add(spendingKeys(spender, at), { amounts, at, parts }, tx))
   const before = Object.fromEntries(
     Object.entries(after).map(([scope, total]) => [scope, subtract(total, amounts)]),
   ) as SpendingTotals

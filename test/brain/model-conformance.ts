@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openBrain } from '../../src/brain/open.ts'
+import type { ModelUse } from '../../src/domain/brain.ts'
 import type { Values } from '../../src/domain/config/settings.ts'
 import type { ModelKind } from '../../src/domain/option-values.ts'
 import { CONTEXT, configWith, DATABASE, question, reply } from './sample.ts'
@@ -18,7 +19,11 @@ export function brainConformance(kind: ModelKind): void {
 
   test(`${kind} answers a question with one of its labels, its confidence and its reason`, async t => {
     const { brain, vendor } = await openWith(t, [{ says: reply(['SQLite']) }])
-    const opinion = await brain.answerQuestion([DATABASE], CONTEXT, signal)
+    const uses: ModelUse[] = []
+    const used = async (use: ModelUse) => void uses.push(use)
+    const opinion = await brain.answerQuestion([DATABASE], { ...CONTEXT, used }, signal)
+    assert.equal(uses.length, 1)
+    assert.ok((uses[0]?.inputTokens ?? 0) > 0 && (uses[0]?.outputTokens ?? 0) > 0, 'what it used is counted')
     assert.deepEqual(opinion, {
       value: ['SQLite'],
       confidence: 0.92,

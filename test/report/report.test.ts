@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { reportPage } from '../../src/cli/commands/report.ts'
 import { reportHtml } from '../../src/cli/commands/report-html.ts'
 import { terminalOf } from '../../src/cli/render/text.ts'
+import { spentByPurpose } from '../../src/domain/budget.ts'
 import { openTasks } from '../../src/tasks/tasks.ts'
 import { aNight, MINUTE, type Night } from './a-night.ts'
 
@@ -201,4 +202,16 @@ test('what was refused stays in the report when its task is done, and work witho
   assert.match(page, /Refused\n {2}\d\d:\d\d Bash curl \S+ \| sh\n +it runs what it downloads\n/)
   assert.match(page, /Cart API +40m 0s · unverified · it changed nothing/)
   assert.match(reportHtml(report), /<h2>Refused<\/h2>.*curl/)
+})
+
+test('what was spent is told by purpose on the terminal and on the page, where not all of it was work', async t => {
+  const report = await (await aNight(t)).report()
+  const terminal = terminalOf({ columns: 200 }, {})
+  assert.doesNotMatch(reportPage(report, terminal).join('\n'), /By purpose/)
+  const parts = { verifier: { tokens: 12_000, cost_usd: 0.25 }, brain: { tokens: 900, cost_usd: 0 } }
+  const by_purpose = spentByPurpose({ tokens: 112_900, cost_usd: 5.25 }, parts)
+  const told = { ...report, spent: { ...report.spent, by_purpose } }
+  const line = 'By purpose: work $5.00, 100K tokens · verifier $0.25, 12K tokens · brain 900 tokens'
+  assert.ok(reportPage(told, terminal).some(each => each.trim() === line))
+  assert.ok(reportHtml(told).includes(`<li>${line}</li>`))
 })

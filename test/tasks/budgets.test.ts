@@ -5,7 +5,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { AppError } from '../../src/base/errors.ts'
-import { type Amounts, type Measure, NOTHING_SPENT } from '../../src/domain/budget.ts'
+import {
+  type Amounts,
+  type Measure,
+  NOTHING_SPENT,
+  PurposeSplit,
+  purposeWords,
+  spentByPurpose,
+} from '../../src/domain/budget.ts'
 import { variableOf } from '../../src/domain/config/layers.ts'
 import { loadConfig } from '../../src/domain/config/load.ts'
 import { SETTING_KEYS, type SettingKey } from '../../src/domain/config/settings.ts'
@@ -99,6 +106,26 @@ test('rows survive a restart, every scope counts by itself, and a new day begins
   assert.deepEqual([today.day?.cost_usd, today.session?.cost_usd, today.task], [0, 5, undefined])
   await store.transaction(tx => store.spending.forget({ scope: 'project', key: '/p' }, tx))
   assert.equal((await readSpendingTotals(spender('s-1', null), { store, clock })).project?.cost_usd, 0)
+})
+
+test('money is divided as the tokens that came before it, and work is what the other purposes leave', () => {
+  const split = new PurposeSplit()
+  assert.deepEqual(split.split({ tokens: 300, cost_usd: 0 }, 'limits'), { limits: { tokens: 300, cost_usd: 0 } })
+  assert.deepEqual(split.split({ tokens: 100, cost_usd: 4 }, 'retries'), {
+    limits: { tokens: 0, cost_usd: 3 },
+    retries: { tokens: 100, cost_usd: 1 },
+  })
+  assert.deepEqual(split.split({ tokens: 0, cost_usd: 2 }, 'work'), { work: { tokens: 0, cost_usd: 2 } })
+  const spent = spentByPurpose({ tokens: 500, cost_usd: 7 }, { limits: { tokens: 300, cost_usd: 3 } })
+  assert.deepEqual(
+    [spent.work, spent.limits],
+    [
+      { tokens: 200, cost_usd: 4 },
+      { tokens: 300, cost_usd: 3 },
+    ],
+  )
+  assert.equal(purposeWords(spentByPurpose({ tokens: 5, cost_usd: 1 }, {})), undefined, 'nothing to tell apart')
+  assert.equal(purposeWords(spent), 'work 4.00 usd, 200 tokens · lost to limits 3.00 usd, 300 tokens')
 })
 
 /** Each measure with an amount that is one too many. */

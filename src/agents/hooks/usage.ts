@@ -168,7 +168,7 @@ const CACHE_READ = 0.1
 const CACHE_WRITE = 1.25
 
 /** What an answer costs by the vendor's list price; undefined if the model is not known. Longer prompts and other tiers may cost more. */
-function estimateCost(model: string | undefined, used: UsedTokens): number | undefined {
+export function estimateCost(model: string | undefined, used: UsedTokens): number | undefined {
   const price = PRICES.find(([name]) => model !== undefined && name.test(model))
   if (!price) return undefined
   const [, input, output] = price

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { amountWords, type BudgetRow, type BudgetView, MEASURES, spentWords } from '../../domain/budget.ts'
+import {
+  amountWords,
+  type BudgetRow,
+  type BudgetView,
+  MEASURES,
+  purposeWords,
+  spentWords,
+} from '../../domain/budget.ts'
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
@@ -54,7 +61,8 @@ export function budgetPage({ at, day_ends_at, scopes }: BudgetView, terminal: Te
 const NO_BUDGET =
   'No budget is set. Set one with: pcc config set budgets.day.cost_usd 20, or for one session: pcc start … --budget "5 usd, 2h"'
 
-function rowLines({ scope, key, name, spent, limits, at_bound }: BudgetRow, terminal: Terminal): string[] {
+function rowLines({ scope, key, name, spent, by_purpose, limits, at_bound }: BudgetRow, terminal: Terminal): string[] {
+  const purposes = purposeWords(by_purpose)
   const title = scope === 'day' ? `Today (${key})` : `${SCOPE_NAMES[scope]} ${firstLine(name)}`
   const where = scope === 'day' ? '' : ` ${terminal.paint('dim', firstLine(key))}`
   const bars = MEASURES.flatMap(measure => {
@@ -70,6 +78,7 @@ function rowLines({ scope, key, name, spent, limits, at_bound }: BudgetRow, term
   return [
     `${terminal.paint('bold', title)}${where}`,
     ...wrap(`Spent: ${spentWords(spent)}`, terminal.width - INDENT).map(indent),
+    ...(purposes === undefined ? [] : wrap(`By purpose: ${purposes}`, terminal.width - INDENT).map(indent)),
     ...bars,
     ...stops.map(line => indent(terminal.paint('dim', line))),
   ]

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { type PurposeAmounts, purposeWords } from '../../domain/budget.ts'
 import type { Report, ReportedTask } from '../../domain/report.ts'
 import type { TaskView } from '../../domain/task.ts'
 import { counted, duration, fullCount, money, nameProjects, shortCount, windowName } from '../render/format.ts'
@@ -74,6 +75,14 @@ export function spentText({ spent }: Pick<Report, 'spent'>): string {
     counted(spent.sessions, 'session') + (spent.unbounded > 0 ? ` (${spent.unbounded} without a sandbox)` : ''),
     `${duration(spent.worked_ms)} of work`,
   ].join(' · ')
+}
+
+/** `By purpose: work $4.00, 120K tokens · verifier $0.21, 9K tokens`; nothing if all of it was work. */
+export function purposeText({ spent }: Pick<Report, 'spent'>): string[] {
+  const words = ({ cost_usd, tokens }: PurposeAmounts) =>
+    [...(cost_usd > 0 ? [money(cost_usd)] : []), ...(tokens > 0 ? [`${shortCount(tokens)} tokens`] : [])].join(', ')
+  const text = purposeWords(spent.by_purpose, words)
+  return text === undefined ? [] : [`By purpose: ${text}`]
 }
 
 /** What agents did that the person started, if there were any. */

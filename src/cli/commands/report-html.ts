@@ -47,6 +47,7 @@ ${section(
   'Spent',
   [
     format.spentText(report),
+    ...format.purposeText(report),
     ...format.observedText(report),
     ...format.quotaLines(report),
     ...(format.limitsText(report)?.split('\n') ?? []),

@@ -100,9 +100,12 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
     ...section('Refused', refusedLines(report, terminal), terminal),
     ...section(
       'Spent',
-      [format.spentText(report), ...format.observedText(report), ...format.quotaLines(report).map(neutral)].flatMap(
-        line => wrapped(line, terminal),
-      ),
+      [
+        format.spentText(report),
+        ...format.purposeText(report),
+        ...format.observedText(report),
+        ...format.quotaLines(report).map(neutral),
+      ].flatMap(line => wrapped(line, terminal)),
       terminal,
     ),
     ...section(

@@ -154,6 +154,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
       return prose('⏳ Merge waits:', event.body.reason, 'yellow', terminal)
     case 'person.called':
       return calledLines(event, terminal)
+    case 'model.asked': // pcc budget and pcc report count them
     case 'budget.spent': // the session ends, and that event gives the reason
     case 'turn.ended': // after a failure the session ends, and that event gives the reason
     case 'worktree.made': // of a task: pcc task log shows them

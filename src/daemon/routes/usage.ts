@@ -3,11 +3,18 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { statusOf } from '../../domain/api.ts'
-import { type BudgetRow, type BudgetScope, type Budgets, type BudgetView, NOTHING_SPENT } from '../../domain/budget.ts'
+import {
+  type BudgetRow,
+  type BudgetScope,
+  type Budgets,
+  type BudgetView,
+  NOTHING_SPENT,
+  spentByPurpose,
+} from '../../domain/budget.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
 import { HoldQuota, matchAccounts, type QuotaView, ReleaseQuota, type WaitingSession } from '../../domain/quota.ts'
 import type { SpendingKey } from '../../store/store.ts'
-import type { SessionRow } from '../../store/tables.ts'
+import type { PurposeRow, SessionRow } from '../../store/tables.ts'
 import { readBudgets } from '../../supervisor/session/settings.ts'
 import { calendarDayOf, startOfNextDay } from '../../tasks/budgets.ts'
 import type { DaemonContext } from '../context.ts'
@@ -61,7 +68,8 @@ export async function budgetView(project: string | undefined, daemon: DaemonCont
     if (task) wanted.push({ scope: 'task', key: task.id, name: task.title, budgets })
   }
   const spent = await daemon.store.spending.of(wanted)
-  return { at, day_ends_at: startOfNextDay(at), scopes: wanted.map(scope => toBudgetRow(scope, spent)) }
+  const parts = await daemon.store.spending.parts(wanted)
+  return { at, day_ends_at: startOfNextDay(at), scopes: wanted.map(scope => toBudgetRow(scope, spent, parts)) }
 }
 
 interface Wanted extends SpendingKey {
@@ -71,13 +79,16 @@ interface Wanted extends SpendingKey {
 
 type Spent = Awaited<ReturnType<DaemonContext['store']['spending']['of']>>
 
-function toBudgetRow({ scope, key, name, budgets }: Wanted, spent: Spent): BudgetRow {
+function toBudgetRow({ scope, key, name, budgets }: Wanted, spent: Spent, parts: PurposeRow[]): BudgetRow {
   const row = spent.find(entry => entry.scope === scope && entry.key === key)
   const { turns, tokens, cost_usd, wall_minutes } = row ?? NOTHING_SPENT
   const limits = budgets[scope]
   const isBound = Object.values(limits).some(limit => limit !== undefined)
   const spentHere = { turns, tokens, cost_usd, wall_minutes }
-  return { scope, key, name, spent: spentHere, limits, at_bound: isBound ? AT_BOUND[scope] : null }
+  const own = parts.filter(part => part.scope === scope && part.key === key)
+  const others = Object.fromEntries(own.map(part => [part.purpose, { tokens: part.tokens, cost_usd: part.cost_usd }]))
+  const by_purpose = spentByPurpose(spentHere, others)
+  return { scope, key, name, spent: spentHere, by_purpose, limits, at_bound: isBound ? AT_BOUND[scope] : null }
 }
 
 const AT_BOUND: Record<BudgetScope, string> = {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isZone } from '../../base/clock.ts'
 import { JournalEntry } from '../attempt.ts'
-import { BUDGET_SCOPES, type BudgetView, MEASURES } from '../budget.ts'
+import { BUDGET_SCOPES, type BudgetView, MEASURES, PURPOSES } from '../budget.ts'
 import { AnswerEscalation, EscalationState, EscalationView, TaskAfterAnswer } from '../escalation.ts'
 import { MergeView } from '../merge.ts'
 import { Needs } from '../needs.ts'
@@ -22,6 +22,7 @@ const Budget = z.object({
       key: z.string(),
       name: z.string(),
       spent: z.record(z.enum(MEASURES), Amount),
+      by_purpose: z.record(z.enum(PURPOSES), z.object({ tokens: Amount, cost_usd: Amount })),
       limits: z.partialRecord(z.enum(MEASURES), Amount.optional()),
       at_bound: z.string().nullable(),
     }),

@@ -36,7 +36,7 @@ export function openVerifier({ ask, stateOf }: VerifierDeps, { request, names, a
         prompt: verifierPrompt(material, request.commands),
         read: async (text: string) => readOpinion(text, task.acceptance),
       }
-      const reply = await ask<ReadOpinion>({ ...request, model }, question, signal)
+      const reply = await ask<ReadOpinion>({ ...request, model, purpose: 'verifier' }, question, signal)
       const cost = { model: reply.model ?? model ?? null, cost_usd: reply.cost_usd }
       if ((await stateOf(directory)) !== before) return broken('what it judged was changed meanwhile', cost)
       return { ...reply.value, ...cost }

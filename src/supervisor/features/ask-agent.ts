@@ -6,7 +6,7 @@ import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { Assessment } from '../../domain/assessment.ts'
-import type { Amounts } from '../../domain/budget.ts'
+import type { Purpose } from '../../domain/budget.ts'
 import type { Limit } from '../../domain/limit.ts'
 import {
   ACCOUNT_FAULTS,
@@ -22,6 +22,7 @@ import type { ClassifyRequest } from '../../policy/classify/classify.ts'
 import { decide } from '../../policy/verdict/decide.ts'
 import type { Spender } from '../../tasks/budgets.ts'
 import { refuseUngatedAgent } from '../context.ts'
+import type { AskedUse } from '../guards/spending.ts'
 import type { SessionPolicy } from '../session/context.ts'
 import type { PreparedSession, PrepareRequest } from '../session/prepare.ts'
 import type { WarmMarkers } from '../session/warm-processes.ts'
@@ -36,6 +37,8 @@ export type AgentRequest = Pick<StartSession, 'project' | 'agent' | 'model' | 'c
   commands?: readonly string[] | undefined
   /** The task that the agent is asked for: its cost is booked there too. */
   task_id?: string | undefined
+  /** What it is asked for; work if absent. */
+  purpose?: Purpose | undefined
 }
 
 /** The question, and how its reply is read. A problem in the reply goes back to the agent once. */
@@ -52,7 +55,7 @@ export interface AskAgentDeps {
   limited(account: string, limit: Limit): Promise<void>
   /** Throws `budget_spent` if the project or the day has nothing left. */
   refuseSpent(spender: Spender, ready: PreparedSession): Promise<void>
-  spent(spender: Spender, amounts: Amounts): Promise<void>
+  spent(spender: Spender, used: AskedUse): Promise<void>
   /** Records processes, so that the next daemon finds those that this one leaves behind. */
   markers: Pick<WarmMarkers, 'note' | 'forget'>
 }
@@ -73,7 +76,7 @@ const DEADLINE_MS = 15 * 60_000
  * Throws if there is no usable reply, and when the signal aborts; the process is gone then.
  */
 export async function askAgent<T>(
-  { task_id, commands: wanted = [], ...request }: AgentRequest,
+  { task_id, purpose = 'work', commands: wanted = [], ...request }: AgentRequest,
   question: AgentQuestion<T>,
   { deps, signal }: { deps: AskAgentDeps; signal: AbortSignal },
 ): Promise<AgentReply<T>> {
@@ -87,7 +90,8 @@ export async function askAgent<T>(
   await deps.refuseSpent(spender, ready)
   const deadline = AbortSignal.timeout(DEADLINE_MS)
   const aborted = AbortSignal.any([signal, deadline])
-  const meter = { started: Date.now(), turns: 0, tokens: 0, cost_usd: 0, model: null as string | null }
+  const started = Date.now()
+  const meter: AskedUse = { purpose, turns: 0, tokens: 0, cost_usd: 0, input_tokens: 0, output_tokens: 0 }
   aborted.throwIfAborted()
   const marker = secretId(16)
   deps.markers.note(marker)
@@ -105,24 +109,21 @@ export async function askAgent<T>(
   try {
     const limited = (limit: Limit) => deps.limited(ready.account, limit)
     const value = await converse(session, question, { meter, limited, manifest: ready.manifest })
-    return { value, model: meter.model, cost_usd: meter.cost_usd }
+    return { value, model: meter.model ?? null, cost_usd: meter.cost_usd }
   } catch (error) {
     signal.throwIfAborted()
     if (deadline.aborted) throw new AppError('agent_failed', { problem: 'it took longer than 15 minutes' })
     throw error
   } finally {
     aborted.removeEventListener('abort', closeSession)
-    const { turns, tokens, cost_usd, started } = meter
-    await deps.spent(spender, { turns, tokens, cost_usd, wall_minutes: (Date.now() - started) / 60_000 })
+    await deps.spent(spender, { ...meter, wall_minutes: (Date.now() - started) / 60_000 })
   }
 }
-
-type Meter = Pick<Amounts, 'turns' | 'tokens' | 'cost_usd'> & { model: string | null }
 
 async function converse<T>(
   session: Session,
   { read }: AgentQuestion<T>,
-  { meter, limited, manifest }: { meter: Meter; limited: (limit: Limit) => Promise<void>; manifest: AgentManifest },
+  { meter, limited, manifest }: { meter: AskedUse; limited: (limit: Limit) => Promise<void>; manifest: AgentManifest },
 ): Promise<T> {
   const trouble = (failure: Failure) => agentTrouble(failure, manifest)
   let isRetry = false
@@ -145,12 +146,15 @@ async function converse<T>(
   throw trouble({ kind: 'other', message: 'it ended without a word' })
 }
 
-function updateMeter(event: SessionEvent, meter: Meter): void {
+/** Cache reads are left out, as for sessions. */
+function updateMeter(event: SessionEvent, meter: AskedUse): void {
   if (event.kind === 'started') meter.model = event.model
-  if (event.kind === 'turn_ended') meter.turns += event.turns
+  if (event.kind === 'turn_ended') meter.turns = (meter.turns ?? 0) + event.turns
   if (event.kind !== 'usage') return
   meter.cost_usd = event.costUsd
-  meter.tokens = event.inputTokens + event.outputTokens
+  meter.input_tokens = event.inputTokens
+  meter.output_tokens = event.outputTokens
+  meter.tokens = event.inputTokens + event.outputTokens + event.cacheWriteTokens
 }
 
 function retryPrompt(problem: string): string {

@@ -2,8 +2,9 @@ import type { AccountGates } from '../../agents/limits/account-gates.ts'
 import { AppError } from '../../base/errors.ts'
 import { budgetWords } from '../../domain/budget.ts'
 import type { Proposal, ProposeTasks } from '../../domain/feature.ts'
-import { bookSpending, findOverrun, readSpendingTotals } from '../../tasks/budgets.ts'
+import { findOverrun, readSpendingTotals } from '../../tasks/budgets.ts'
 import { prepareSession, refuseWhenClosed, type SupervisorContext } from '../context.ts'
+import { bookAsked } from '../guards/spending.ts'
 import type { PreparedSession } from '../session/prepare.ts'
 import { WarmMarkers } from '../session/warm-processes.ts'
 import type { AgentQuestion, AgentReply, AgentRequest, AskAgentDeps } from './ask-agent.ts'
@@ -54,9 +55,7 @@ export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged 
       const remedy = `Raise it with: pcc config set budgets.${use.scope}.${use.measure} ${Math.ceil(use.limit * 2)}`
       throw new AppError('budget_spent', { reason: `Nothing may be asked: ${budgetWords(use)} is spent`, remedy })
     },
-    async spent(spender, amounts) {
-      await store.transaction(tx => bookSpending(spender, amounts, { store, clock, tx }))
-    },
+    spent: (spender, used) => bookAsked(spender, used, { store, clock }),
   }
   const openSignal = (signal: AbortSignal) => {
     refuseWhenClosed(supervisor)

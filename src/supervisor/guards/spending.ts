@@ -1,11 +1,18 @@
+import { estimateCost } from '../../agents/hooks/usage.ts'
 import { nextAllowedTime, type ResumeConsent } from '../../agents/limits/resume-times.ts'
 import { AppError } from '../../base/errors.ts'
+import type { Log } from '../../base/log.ts'
+import type { ModelUse } from '../../domain/brain.ts'
 import {
+  type Amounts,
   amountWords,
   type BudgetScope,
   type Budgets,
   type BudgetUse,
   budgetWords,
+  NOTHING_SPENT,
+  type Purpose,
+  type PurposeAmounts,
   typedAmount,
 } from '../../domain/budget.ts'
 import type { NewEvent } from '../../domain/event.ts'
@@ -18,6 +25,7 @@ import {
   findBudgetWarnings,
   findOverrun,
   readSpendingTotals,
+  type Spender,
   type SpendingTotals,
   startOfNextDay,
 } from '../../tasks/budgets.ts'
@@ -50,7 +58,8 @@ export async function bookSpent(
   const taken = live.meters.meter.take({ all })
   if (!taken) return undefined
   try {
-    const { before, after } = await bookSpending(live.row, taken.amounts, { ...deps, tx })
+    const parts = live.meters.purposes.split(taken.amounts, purposeOf(live))
+    const { before, after } = await bookSpending(live.row, taken.amounts, { ...deps, tx, parts })
     const warnings = findBudgetWarnings(before, after, live.settings.budgets).map(use =>
       eventOf(live, 'budget.warned', { ...use, key: budgetKey(use.scope, live.row, now) }, 'daemon'),
     )
@@ -60,6 +69,59 @@ export async function bookSpent(
     taken.undo()
     throw error
   }
+}
+
+/** What the session's agent works for now. */
+export function purposeOf({ agent, meters, row: { options } }: LiveSession): Purpose {
+  if (meters.afterLimit) return 'limits'
+  const { failed = 0, conflicts = 0, outside = 0 } = options.landing ?? {}
+  return (agent.attempt ?? 1) > 1 || failed + conflicts + outside > 0 ? 'retries' : 'work'
+}
+
+/** Books what a model used that was asked for something other than the work itself, and reports it. */
+export async function bookAsked(
+  spender: Spender,
+  { purpose, model, input_tokens, output_tokens, ...amounts }: AskedUse,
+  { store, clock }: Pick<SessionDeps, 'store' | 'clock'>,
+): Promise<void> {
+  const { id, project, task_id } = spender
+  const parts = { [purpose]: amounts }
+  const about = { purpose, project, ...(task_id !== null && { task: task_id }), ...(model && { model }) }
+  const body = { ...about, input_tokens, output_tokens, cost_usd: amounts.cost_usd }
+  await store.transaction(async tx => {
+    await bookSpending(spender, { ...NOTHING_SPENT, ...amounts }, { store, clock, tx, parts })
+    await tx.append([{ actor: 'daemon', subject: id ?? 'daemon', kind: 'model.asked', body }])
+  })
+}
+
+/** Counts what the models of a brain use. An error is logged, because an opinion does not depend on it. */
+export function brainMeter(
+  spender: Spender,
+  { store, clock, log }: Pick<SessionDeps, 'store' | 'clock'> & { log: Log },
+) {
+  return async ({ model, costUsd, inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: ModelUse) => {
+    const tokens = {
+      input: inputTokens,
+      output: outputTokens,
+      cacheRead: cacheReadTokens,
+      cacheWrite: cacheWriteTokens,
+    }
+    const used: AskedUse = {
+      ...{ purpose: 'brain', model, input_tokens: inputTokens, output_tokens: outputTokens },
+      tokens: inputTokens + outputTokens + cacheWriteTokens,
+      cost_usd: costUsd ?? estimateCost(model, tokens) ?? 0,
+    }
+    await bookAsked(spender, used, { store, clock }).catch(error =>
+      log.warn({ error }, 'what a brain used is not counted'),
+    )
+  }
+}
+
+export interface AskedUse extends PurposeAmounts, Partial<Pick<Amounts, 'turns' | 'wall_minutes'>> {
+  purpose: Purpose
+  model?: string | null | undefined
+  input_tokens: number
+  output_tokens: number
 }
 
 /** Books the time that passes while nothing happens, and stops the session if that used up a budget. */

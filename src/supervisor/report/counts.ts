@@ -1,4 +1,11 @@
 import { findUnlisted } from '../../domain/assessment.ts'
+import {
+  type Purpose,
+  type PurposeAmounts,
+  PurposeSplit,
+  type SpentByPurpose,
+  spentByPurpose,
+} from '../../domain/budget.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
 import type { ObservedSession } from '../../domain/hook-capture.ts'
@@ -30,8 +37,13 @@ export function countSpent(
 ): Spent {
   const last = new Map<string, Usage>()
   for (const event of events) if (event.kind === 'usage.reported') last.set(event.subject, event.body)
+  const asked = events.flatMap(event => (event.kind === 'model.asked' ? [event.body] : []))
   const total = (name: keyof Usage) =>
-    [...last].reduce((sum, [session, usage]) => sum + Math.max(0, usage[name] - (before.get(session)?.[name] ?? 0)), 0)
+    [...last].reduce(
+      (sum, [session, usage]) => sum + Math.max(0, usage[name] - (before.get(session)?.[name] ?? 0)),
+      asked.reduce((sum, usage) => sum + usage[name], 0),
+    )
+  const whole = { tokens: total('input_tokens') + total('output_tokens'), cost_usd: total('cost_usd') }
   const turns = events.reduce((sum, event) => sum + (event.kind === 'turn.ended' ? event.body.turns : 0), 0)
   const started = events.filter(event => event.kind === 'agent.started')
   return {
@@ -43,8 +55,33 @@ export function countSpent(
     sessions: new Set(started.map(({ subject }) => subject)).size,
     unbounded: new Set(started.filter(({ body }) => body.sandboxed === false).map(({ subject }) => subject)).size,
     worked_ms,
+    by_purpose: spentByPurpose(whole, sumPurposes(events, before)),
   }
 }
+
+/** What each purpose took: of each session from one report of its usage to the next, and of the models that were asked besides. */
+function sumPurposes(events: readonly StoredEvent[], before: ReadonlyMap<string, Usage>): Partial<SpentByPurpose> {
+  const sums: Partial<SpentByPurpose> = {}
+  const add = (parts: Partial<SpentByPurpose>) => {
+    for (const [purpose, { tokens, cost_usd }] of Object.entries(parts) as [Purpose, PurposeAmounts][]) {
+      const sum = sums[purpose] ?? { tokens: 0, cost_usd: 0 }
+      sums[purpose] = { tokens: sum.tokens + tokens, cost_usd: sum.cost_usd + cost_usd }
+    }
+  }
+  const seen = new Map<string, { usage: Usage; split: PurposeSplit }>()
+  for (const { kind, subject, body } of events) {
+    if (kind === 'model.asked')
+      add({ [body.purpose]: { tokens: body.input_tokens + body.output_tokens, cost_usd: body.cost_usd } })
+    if (kind !== 'usage.reported') continue
+    const { usage, split } = seen.get(subject) ?? { usage: before.get(subject) ?? NO_USAGE, split: new PurposeSplit() }
+    const tokens = body.input_tokens + body.output_tokens - usage.input_tokens - usage.output_tokens
+    add(split.split({ tokens, cost_usd: body.cost_usd - usage.cost_usd }, body.purpose ?? 'work'))
+    seen.set(subject, { usage: body, split })
+  }
+  return sums
+}
+
+const NO_USAGE: Usage = { cost_usd: 0, input_tokens: 0, output_tokens: 0 }
 
 /**
  * The time that vendors' limits cost. `limited`: sessions that waited already when the period began. A session that still waits has

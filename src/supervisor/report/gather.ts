@@ -34,7 +34,7 @@ export interface ReportDeps {
 
 /** The kinds of events that a report uses. */
 const KINDS: readonly EventKind[] = [
-  ...(['agent.started', 'usage.reported', 'turn.ended', 'tool.finished', 'limit.hit'] as const),
+  ...(['agent.started', 'usage.reported', 'model.asked', 'turn.ended', 'tool.finished', 'limit.hit'] as const),
   ...(['permission.decided', 'question.answered', 'session.ended', 'session.resumed'] as const),
   ...(['task.started', 'task.waiting', 'task.verifying', 'task.readied', 'task.blocked'] as const),
   ...(['task.finished', 'task.failed', 'task.cancelled', 'task.deleted', 'schedule.skipped'] as const),
@@ -56,6 +56,7 @@ export async function gatherReport(
   const isOfProject = ({ subject, body }: StoredEvent) =>
     project === undefined ||
     sessionIds.has(subject) ||
+    ('project' in body && body.project === project) ||
     ('task_id' in body && tasksById.get(body.task_id)?.project === project)
   const events = Map.groupBy(all.within.filter(isOfProject), ({ kind }) => kind.slice(0, kind.indexOf('.')))
   const about = (...topics: string[]) => topics.flatMap(topic => events.get(topic) ?? [])
@@ -77,7 +78,7 @@ export async function gatherReport(
     failed: selectTasks(reported, 'failed'),
     unfinished: selectTasks(reported, 'unfinished'),
     waiting: needs,
-    spent: countSpent(about('agent', 'usage', 'turn', 'tool'), used, worked),
+    spent: countSpent(about('agent', 'usage', 'model', 'turn', 'tool'), used, worked),
     observed: countObserved(await store.observed.list({ project, since }), until),
     memory: (await memory?.({ ...period, project })) ?? null,
     quota: (await quota.list()).map(({ label, windows }) => ({

@@ -9,6 +9,7 @@ import type { NewEscalation } from '../../domain/escalation.ts'
 import type { EventOf } from '../../domain/event.ts'
 import type { Answer, Question, QuestionItem, Request } from '../../domain/session.ts'
 import { openAnswerMemory, type RememberedOpinion } from '../../human/remembered-answers.ts'
+import { brainMeter } from '../guards/spending.ts'
 import { codeText, foundInTime } from '../knowledge/found-code.ts'
 import { codeOf } from './code-tools.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding, type SessionContext, type SessionDeps } from './context.ts'
@@ -49,6 +50,7 @@ export async function brainContext(live: LiveSession, deps: SessionDeps, questio
       ),
     similar: [],
     entries,
+    used: brainMeter(live.row, { ...deps, log: live.log }),
   }
 }
 

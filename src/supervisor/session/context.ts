@@ -5,7 +5,7 @@ import { AppError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import type { Assessment } from '../../domain/assessment.ts'
 import type { Brain, Requirements } from '../../domain/brain.ts'
-import type { Budgets, BudgetUse } from '../../domain/budget.ts'
+import type { Budgets, BudgetUse, PurposeSplit } from '../../domain/budget.ts'
 import type { CheckpointReason } from '../../domain/checkpoint.ts'
 import type { EscalationAnswer, NewEscalation } from '../../domain/escalation.ts'
 import type { EventBody, EventKind, Guard, NewEvent } from '../../domain/event.ts'
@@ -105,6 +105,10 @@ export interface LiveMeters {
   earlierUsage: Pick<SessionRow, 'input_tokens' | 'output_tokens' | 'cost_usd' | 'turns'>
   /** What this life of the session has spent. */
   readonly meter: SpendingMeter
+  /** Divides it by purpose. */
+  readonly purposes: PurposeSplit
+  /** The model has not answered since a limit. */
+  afterLimit: boolean
   /** Keeps the session from running away. */
   readonly guards: SessionGuards
   /** The last reported level of each of the vendor's windows. */

@@ -5,6 +5,7 @@ import { isHigherLevel, levelAt, type QuotaLevel, type QuotaWindow, windowsIn } 
 import type { Failure, SessionEvent } from '../../domain/session.ts'
 import { vendorHost } from '../../domain/vendors.ts'
 import { workDirectory } from '../../domain/worktree.ts'
+import { purposeOf } from '../guards/spending.ts'
 import { sigilsForRun } from './apply-sigils.ts'
 import { agentFields, eventOf, type LiveSession, type SessionContext, type SessionUpdate } from './context.ts'
 import { record } from './record.ts'
@@ -173,8 +174,10 @@ function onUsage(event: Extract<SessionEvent, { kind: 'usage' }>, live: LiveSess
     cost_usd: earlierUsage.cost_usd + event.costUsd,
   }
   const cache = { cache_read_tokens: event.cacheReadTokens, cache_write_tokens: event.cacheWriteTokens }
+  const purpose = purposeOf(live)
+  const what = purpose === 'work' ? {} : { purpose }
   return {
-    events: [eventOf(live, 'usage.reported', { ...totals, ...cache, ...context })],
+    events: [eventOf(live, 'usage.reported', { ...totals, ...cache, ...context, ...what })],
     patch: { ...totals, ...context, ...(event.turns === undefined ? {} : { turns: earlierUsage.turns + event.turns }) },
   }
 }

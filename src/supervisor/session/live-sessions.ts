@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import { PurposeSplit } from '../../domain/budget.ts'
 import type { AnsweredEscalation } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { SpendingMeter } from '../../tasks/budgets.ts'
@@ -188,6 +189,8 @@ export interface SessionLaunch {
   answer?: LiveAgent['answer']
   /** The parked question that `prompt` answers in words. */
   answeredQuestion?: LiveAgent['answeredQuestion']
+  /** It goes on after a limit. */
+  afterLimit?: boolean
   /** Takes the row before the agent starts; throws when somebody else has taken it. */
   claim?: () => Promise<AnsweredEscalation | undefined>
 }
@@ -248,6 +251,8 @@ function createLiveSession(
         turns: row.turns,
       },
       meter: new SpendingMeter(row.turns),
+      purposes: new PurposeSplit(),
+      afterLimit: start.afterLimit ?? false,
       guards,
       warnedLevels: new Map(),
       toolCalls: new Map(),

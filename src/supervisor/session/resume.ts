@@ -80,12 +80,18 @@ export async function resumeSession(
   const { live, saved } = supervisor.sessions.launch({ ...current, ...patch }, ready, {
     prompt: promptOf(restored, [resume.words, current.options.landing?.told]),
     resume: restored.resume,
+    afterLimit: wasLimited(current),
     claim,
   })
   await saved
   crashPoint('resume.after-claim')
   await live.control.admitted.promise
   return live.row
+}
+
+/** Whether a limit ended the session, also where another agent goes on in its place. */
+function wasLimited({ ended_as, vendor_id, options: { handed } }: SessionRow): boolean {
+  return ended_as === 'rate_limited' || (handed?.why === 'limit' && vendor_id === null)
 }
 
 const OTHER_ACCOUNT =

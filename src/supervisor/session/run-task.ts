@@ -134,6 +134,7 @@ async function learn(event: SessionEvent, session: Session, { live, deps }: Sess
   if (event.kind === 'started') crashPoint('started.before-record')
   countUsage(event, live)
   await record(live, deps, stepForEvent(event, live))
+  if (event.kind === 'usage' && event.outputTokens > 0) live.meters.afterLimit = false
   if (WENT_ON.has(event.kind)) await recordProgress(live, deps)
   if (event.kind === 'started') {
     await record(live, deps, await readProcess(session))

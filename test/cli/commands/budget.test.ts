@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { budgetPage } from '../../../src/cli/commands/budget.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
-import { type BudgetRow, type BudgetView, NOTHING_SPENT } from '../../../src/domain/budget.ts'
+import { type BudgetRow, type BudgetView, NOTHING_SPENT, spentByPurpose } from '../../../src/domain/budget.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { pccFor } from '../pcc.ts'
 import { NOON, plain } from '../render/sample.ts'
@@ -16,6 +16,7 @@ const today: BudgetRow = {
   key: '2026-01-13',
   name: 'today',
   spent: { ...NOTHING_SPENT, cost_usd: 16.4, turns: 412 },
+  by_purpose: spentByPurpose({ tokens: 0, cost_usd: 16.4 }, {}),
   limits: { cost_usd: 20 },
   at_bound: 'every session pauses',
 }
@@ -33,6 +34,15 @@ test('the page shows what is spent, a bar for each bound, and what happens at it
   const over = page([{ ...today, scope: 'session', key: 's-1', name: 'night\n', limits: { turns: 400 } }])
   assert.match(over[0] ?? '', /^Session night s-1$/)
   assert.match(over[2] ?? '', /^ {2}█{20} 103% {2}412 turns of 400 turns, 0 turns left$/)
+})
+
+test('the page tells tokens and money by purpose where not all of it was work', () => {
+  const parts = { verifier: { tokens: 1_200, cost_usd: 0.4 }, limits: { tokens: 50, cost_usd: 0 } }
+  const by_purpose = spentByPurpose({ tokens: 9_250, cost_usd: 16.4 }, parts)
+  assert.equal(
+    page([{ ...today, by_purpose }], 130)[2],
+    '  By purpose: work 16.00 usd, 8,000 tokens · verifier 0.40 usd, 1,200 tokens · lost to limits 50 tokens',
+  )
 })
 
 test('without a bound the page says how to set one, and it fits a narrow terminal', () => {

@@ -9,7 +9,9 @@ const USAGE = { inputTokens: 900, outputTokens: 100, cacheReadTokens: 0, cacheWr
 /** An agent that works on a task, and judges as the script says. */
 function worker(...opinions: (string | Turn)[]) {
   return scriptedAgent((prompt, _call, cwd): Turn => {
-    if (!/Another agent says|cannot be used/.test(prompt)) return { says: () => write(cwd, 'a.txt', 'a\n') }
+    const worked = [{ kind: 'usage', ...USAGE, inputTokens: 2_000, costUsd: 2 }] as const
+    if (!/Another agent says|cannot be used/.test(prompt))
+      return { says: () => write(cwd, 'a.txt', 'a\n'), tells: [...worked] }
     const next = opinions.shift() ?? '<verify-pass/>'
     return typeof next === 'string' ? { says: () => next, tells: [{ kind: 'usage', ...USAGE }] } : next
   })
@@ -28,7 +30,18 @@ test('what a verifier finds goes back in its words, its word alone proves a task
   assert.deepEqual([state, verification], ['done', 'passed'])
   assert.match(agent.prompts[2] ?? '', /does not hold yet[\s\S]*a\.txt says too little/)
   const [spent] = await world.store.spending.of([{ scope: 'task', key: task }])
-  assert.equal(spent?.cost_usd, 1)
+  assert.equal(spent?.cost_usd, 5)
+  const by_purpose = {
+    work: { tokens: 2_100, cost_usd: 2 },
+    verifier: { tokens: 2_000, cost_usd: 1 },
+    brain: { tokens: 0, cost_usd: 0 },
+    retries: { tokens: 2_100, cost_usd: 2 },
+    limits: { tokens: 0, cost_usd: 0 },
+  }
+  const { scopes } = (await world.call('GET', '/budget')).body
+  assert.deepEqual(scopes[0].by_purpose, by_purpose, 'the budget of the day')
+  const { spent: reported } = (await world.call('GET', '/report?since=1h&zone=UTC')).body
+  assert.deepEqual([reported.by_purpose, reported.cost_usd], [by_purpose, 5], 'the report')
 })
 
 test('a verifier that says nothing usable twice has passed nothing: a person is asked', async t => {

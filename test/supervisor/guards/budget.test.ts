@@ -5,6 +5,7 @@ import type { BudgetView } from '../../../src/domain/budget.ts'
 import type { SessionEvent } from '../../../src/domain/session.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { bookNow } from '../../../src/supervisor/guards/spending.ts'
+import { brainContext } from '../../../src/supervisor/session/brain.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
@@ -127,4 +128,31 @@ test('what could not be committed is booked with the next try, once', async t =>
   await bookNow({ live, deps })
   const [row] = await store.spending.of([{ scope: 'session', key: live.id }])
   assert.equal(row?.cost_usd, 2)
+})
+
+test('what a brain uses for a session is counted as the brain’s, at the list price if nobody says another', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'db') })
+  const live = aLiveSession({})
+  const deps = sessionDepsOn(store)
+  const { used } = await brainContext(live, deps)
+  const tokens = { inputTokens: 900_000, outputTokens: 20_000, cacheReadTokens: 0, cacheWriteTokens: 80_000 }
+  await used?.({ model: 'claude-haiku-4-5', ...tokens })
+  await used?.({ model: 'a-model-of-no-known-price', ...tokens })
+  await used?.({ model: 'claude', ...tokens, costUsd: 0.5 })
+  const [row] = await store.spending.of([{ scope: 'session', key: live.id }])
+  const parts = await store.spending.parts([{ scope: 'session', key: live.id }])
+  assert.deepEqual([row?.tokens, row?.cost_usd.toFixed(2)], [3_000_000, '1.60'])
+  assert.deepEqual(
+    parts.map(({ purpose, tokens, cost_usd }) => [purpose, tokens, cost_usd.toFixed(2)]),
+    [['brain', 3_000_000, '1.60']],
+  )
+  const asked = bodiesOf(await store.events({ subject: live.id }), 'model.asked')
+  assert.deepEqual(
+    asked.map(({ purpose, model, cost_usd }) => [purpose, model, cost_usd.toFixed(2)]),
+    [
+      ['brain', 'claude-haiku-4-5', '1.10'],
+      ['brain', 'a-model-of-no-known-price', '0.00'],
+      ['brain', 'claude', '0.50'],
+    ],
+  )
 })

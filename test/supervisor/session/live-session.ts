@@ -1,5 +1,6 @@
 import { silentLog } from '../../../src/base/log.ts'
 import { rulesBrain } from '../../../src/brain/rules/question.ts'
+import { PurposeSplit } from '../../../src/domain/budget.ts'
 import type { Driver } from '../../../src/domain/session.ts'
 import { STANDARD_MEMORY } from '../../../src/human/precedents.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
@@ -91,6 +92,8 @@ function liveSession(row: Partial<SessionRow>): LiveSession {
       checkpointedAt: 0,
       earlierUsage: { input_tokens: 0, output_tokens: 0, cost_usd: 0, turns: 0 },
       meter: new SpendingMeter(0),
+      purposes: new PurposeSplit(),
+      afterLimit: false,
       guards: openSessionGuards(
         { repeatedCalls: 8, noProgressRounds: 120, stallMs: 300_000, maxMemoryBytes: 2 ** 31, maxProcesses: 1000 },
         0,

@@ -44,6 +44,29 @@ test('without a known reset the account is tried after one minute, two, four, an
   assert.deepEqual([body.accounts[0].gate.closed_until, body.accounts[0].gate.probes], [null, 0])
 })
 
+test('the first answer after a limit, for which all is sent again, counts as lost to the limit, and later ones do not', async t => {
+  const used = (inputTokens: number, costUsd: number) =>
+    ({ kind: 'usage', inputTokens, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0, costUsd }) as const
+  const agent = scriptedAgent((_prompt, calls) =>
+    calls === 0 ? { tells: [used(90, 1)], failure: refusal() } : { tells: [used(390, 0), used(590, 3)] },
+  )
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('first')
+  await world.ended(id, 1)
+  world.pass(HOUR)
+  await world.when(id, isComplete)
+  const { spent } = (await world.call('GET', '/report?since=1h&zone=UTC')).body
+  assert.deepEqual(
+    [spent.by_purpose.work, spent.by_purpose.limits],
+    [
+      { tokens: 300, cost_usd: 2 },
+      { tokens: 400, cost_usd: 2 },
+    ],
+  )
+  const parts = await world.store.spending.parts([{ scope: 'session', key: id }])
+  assert.deepEqual(parts, [{ scope: 'session', key: id, purpose: 'limits', tokens: 400, cost_usd: 2 }])
+})
+
 test('sessions.resume_hours: no session goes on by itself outside of them, not even one that a restart finds overdue', async t => {
   const opens = new Date(Math.ceil(Date.now() / HOUR) * HOUR + 3 * HOUR)
   const hour = opens.getUTCHours()
