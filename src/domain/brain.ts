@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { PURPOSES } from './budget.ts'
 import type { QuestionItem, Risk, StoredReason } from './session.ts'
 
 /**
@@ -108,3 +109,15 @@ export const Suggestion = z.object({
   reasoning: z.string().optional(),
 })
 export type Suggestion = z.infer<typeof Suggestion>
+
+/** A model was asked for something other than the work of a session; the subject of the event is the session, or `daemon`. */
+export const ModelAsked = z.object({
+  purpose: z.enum(PURPOSES),
+  project: z.string(),
+  task: z.string().optional(),
+  model: z.string().optional(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  /** 0 if the price is not known. */
+  cost_usd: z.number(),
+})

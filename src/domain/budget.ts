@@ -24,7 +24,7 @@ export type Purpose = (typeof PURPOSES)[number]
 export type PurposeAmounts = Pick<Amounts, 'tokens' | 'cost_usd'>
 export type SpentByPurpose = Record<Purpose, PurposeAmounts>
 
-export const PURPOSE_WORDS: Record<Purpose, string> = {
+const PURPOSE_WORDS: Record<Purpose, string> = {
   work: 'work',
   verifier: 'verifier',
   brain: 'brain',

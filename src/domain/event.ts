@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { RunOutcome } from './attempt.ts'
-import { Suggestion } from './brain.ts'
+import { ModelAsked, Suggestion } from './brain.ts'
 import { BUDGET_SCOPES, MEASURES, PURPOSES } from './budget.ts'
 import { GateStatus } from './evidence.ts'
 import { FeaturePhase } from './feature-phase.ts'
@@ -227,20 +227,9 @@ export const EVENT_BODIES = {
     cost_usd: z.number(),
     context_tokens: z.number().optional(),
     context_window: z.number().optional(),
-    /** What it was used for since the last of these events; absent for work. */
-    purpose: z.enum(PURPOSES).optional(),
+    purpose: z.enum(PURPOSES).optional(), // of what was used since the last of these events; absent for work
   }),
-  /** A model was asked for something other than a session's work; the subject is the session, or `daemon`. */
-  'model.asked': z.object({
-    purpose: z.enum(PURPOSES),
-    project: z.string(),
-    task: z.string().optional(),
-    model: z.string().optional(),
-    input_tokens: z.number(),
-    output_tokens: z.number(),
-    /** 0 if the price is not known. */
-    cost_usd: z.number(),
-  }),
+  'model.asked': ModelAsked,
   'limit.warned': z.object({
     window: z.string().optional(),
     utilization: z.number().optional(),

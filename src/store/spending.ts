@@ -1,8 +1,28 @@
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
 import { type Amounts, PURPOSES, type SpentByPurpose } from '../domain/budget.ts'
+import type { Tx } from './database.ts'
 import type { Migration } from './migrate.ts'
-import type { SpendingKey, SpendingStore } from './store.ts'
-import type { SpendingRow, Tables } from './tables.ts'
+import type { PurposeRow, SpendingRow, Tables } from './tables.ts'
+
+export type SpendingKey = Pick<SpendingRow, 'scope' | 'key'>
+
+/** Spending by task, session, day and project. */
+export interface SpendingStore {
+  /** Adds the same amounts to each row, and returns the new totals. `parts`: what they went to, where that is not all work. */
+  add(
+    keys: readonly SpendingKey[],
+    more: { amounts: Amounts; at: number; parts?: Partial<SpentByPurpose> | undefined },
+    tx: Tx,
+  ): Promise<SpendingRow[]>
+  /** What of these keys went to something other than work. */
+  parts(keys: readonly SpendingKey[]): Promise<PurposeRow[]>
+  /** The rows that exist for these keys. */
+  of(keys: readonly SpendingKey[], tx?: Tx): Promise<SpendingRow[]>
+  /** All rows of one scope, the last changed first. */
+  list(scope: SpendingRow['scope']): Promise<SpendingRow[]>
+  /** Deletes a row, so that it counts from zero again. */
+  forget(key: SpendingKey, tx: Tx): Promise<void>
+}
 
 /** What of the spending was for something other than the work itself. */
 export const spendingPurposes: Migration = {

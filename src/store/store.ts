@@ -1,6 +1,5 @@
 import type { AcceptedFile, OwnFileChange } from '../base/accepted-file.ts'
 import type { ApiKey, AuditEntry } from '../domain/access.ts'
-import type { Amounts, SpentByPurpose } from '../domain/budget.ts'
 import type { Escalation, EscalationAnswer, EscalationState } from '../domain/escalation.ts'
 import type { EventKind, NewEvent, StoredEvent } from '../domain/event.ts'
 import type { CapturedRow, ObservedSession } from '../domain/hook-capture.ts'
@@ -9,15 +8,8 @@ import type { QuotaWindow } from '../domain/quota.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { DeliveryState, WebhookDelivery } from '../domain/webhook.ts'
 import type { Tx } from './database.ts'
-import type {
-  ApiReplyRow,
-  EscalationSession,
-  NewSessionRow,
-  OutboxRow,
-  PurposeRow,
-  SessionRow,
-  SpendingRow,
-} from './tables.ts'
+import type { SpendingStore } from './spending.ts'
+import type { ApiReplyRow, EscalationSession, NewSessionRow, OutboxRow, SessionRow } from './tables.ts'
 import type {
   EvidenceStore,
   FeatureStore,
@@ -312,26 +304,6 @@ export interface QuotaStore {
   thin(times: QuotaHistoryRetention, tx?: Tx): Promise<void>
   /** Usage reports of the account's sessions since a time, each session's in order, with the last one before that time as its base. */
   spending(account: string, since: number): Promise<SessionUsageReports[]>
-}
-
-export type SpendingKey = Pick<SpendingRow, 'scope' | 'key'>
-
-/** Spending by task, session, day and project. */
-export interface SpendingStore {
-  /** Adds the same amounts to each row, and returns the new totals. `parts`: what they went to, where that is not all work. */
-  add(
-    keys: readonly SpendingKey[],
-    more: { amounts: Amounts; at: number; parts?: Partial<SpentByPurpose> | undefined },
-    tx: Tx,
-  ): Promise<SpendingRow[]>
-  /** What of these keys went to something other than work. */
-  parts(keys: readonly SpendingKey[]): Promise<PurposeRow[]>
-  /** The rows that exist for these keys. */
-  of(keys: readonly SpendingKey[], tx?: Tx): Promise<SpendingRow[]>
-  /** All rows of one scope, the last changed first. */
-  list(scope: SpendingRow['scope']): Promise<SpendingRow[]>
-  /** Deletes a row, so that it counts from zero again. */
-  forget(key: SpendingKey, tx: Tx): Promise<void>
 }
 
 /** Removes old events. */

@@ -10,7 +10,8 @@ import {
   NOTHING_SPENT,
   type SpentByPurpose,
 } from '../domain/budget.ts'
-import type { SpendingKey, Store, Tx } from '../store/store.ts'
+import type { SpendingKey } from '../store/spending.ts'
+import type { Store, Tx } from '../store/store.ts'
 import type { SpendingRow } from '../store/tables.ts'
 
 /** The session that spends, with its project and task. */

@@ -13,7 +13,7 @@ import {
 } from '../../domain/budget.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
 import { HoldQuota, matchAccounts, type QuotaView, ReleaseQuota, type WaitingSession } from '../../domain/quota.ts'
-import type { SpendingKey } from '../../store/store.ts'
+import type { SpendingKey } from '../../store/spending.ts'
 import type { PurposeRow, SessionRow } from '../../store/tables.ts'
 import { readBudgets } from '../../supervisor/session/settings.ts'
 import { calendarDayOf, startOfNextDay } from '../../tasks/budgets.ts'
