@@ -71,7 +71,7 @@ async function playNight(prefix: string, url: string): Promise<void> {
 
   try {
     await type('pcc')
-    await type('pcc init', yes)
+    await type('pcc init', [...yes, { to: /\[1\]$/, keys: ['Enter'] }])
     await type('pcc task import plan.md', yes)
     // The board stays while something waits for a person. The user goes to bed and leaves it.
     const { text: board } = await type(

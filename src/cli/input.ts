@@ -42,6 +42,13 @@ export async function agrees(question: string): Promise<boolean> {
   return /^(y|yes|)$/i.test((await askLine(`${question} [Y/n] `, {})) ?? 'no')
 }
 
+/** Asks a person for one of a few numbered choices and returns its place. Anything but its number, or nothing, means the first. */
+export async function chooseOne(question: string, choices: readonly string[]): Promise<number> {
+  const list = choices.map((choice, index) => `  ${index + 1}. ${choice}\n`).join('')
+  const answer = Number(await askLine(`${question}\n${list}[1] `, {}))
+  return answer >= 1 && answer <= choices.length ? Math.floor(answer) - 1 : 0
+}
+
 /** The exit code of a command that Ctrl+C ended at a question. */
 export const INTERRUPTED = 130
 

@@ -182,10 +182,26 @@ const PlannedStep = z.object({
 export type PlannedStep = z.infer<typeof PlannedStep>
 
 /** POST /runs/plan: the steps of a run, if all goes well. */
+const PlannedModel = z.object({
+  /** Null if the agent takes its own. */
+  model: z.string().nullable(),
+  tasks: z.number(),
+  /** What they cost if each goes well at its first try; null if that is not known. */
+  cost_usd: z.number().nullable(),
+  /** `history`: the mean of earlier attempts with this model. `prices`: that of another model, at the list price of this one. */
+  by: z.enum(['history', 'prices']).nullable(),
+  /** How many earlier attempts that is from. */
+  attempts: z.number(),
+})
+export type PlannedModel = z.infer<typeof PlannedModel>
+
 export const RunPlan = z.object({
   project: z.string(),
   target: RunTarget,
   steps: z.array(PlannedStep),
+  strategy: z.enum(MODEL_STRATEGIES),
+  /** How many of the tasks go to which model, most first, and what that is expected to cost. */
+  models: z.array(PlannedModel),
   /** Tasks that would not run, because a dependency is not part of the run or has failed. */
   held_up: z.array(z.object({ id: z.string(), title: z.string(), why: z.string() })),
   /** How many tasks would still be ready after the last step that the limit allows. */

@@ -2,7 +2,7 @@ import { type Kysely, type SqlBool, sql } from 'kysely'
 import { AppError } from '../base/errors.ts'
 import type { Tx } from './store.ts'
 import type { AttemptRow, RunRow, RunsTable, ScheduleRow, SchedulesTable, Tables } from './tables.ts'
-import type { RunFilter, RunStore, ScheduleStore } from './task-stores.ts'
+import type { ModelCost, RunFilter, RunStore, ScheduleStore } from './task-stores.ts'
 import { filterOfScope, filterTasks } from './tasks.ts'
 import type { Writer } from './writer.ts'
 
@@ -43,6 +43,7 @@ export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
       const update = db.updateTable('attempts').set(patch).where('task_id', '=', task_id).where('number', '=', number)
       return (await update.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
     },
+    costs: () => meanCosts(read),
     attempts: (filter, tx) => listAttempts(tx?.db ?? read, filter),
     withOpenAttempts: async () => {
       const open = read.selectFrom('attempts').select('run_id').distinct().where('outcome', 'is', null)
@@ -80,6 +81,27 @@ async function resolve(db: Kysely<Tables>, ref: string): Promise<RunRow> {
   if (!only) throw new AppError('run_unknown', { ref })
   if (others.length > 0) throw new AppError('run_ambiguous', { ref, matches: rows.map(({ id }) => id).join(', ') })
   return parseRun(only)
+}
+
+/** Older attempts say less: models and prices change. */
+const NEWEST = 500
+
+function meanCosts(db: Kysely<Tables>): Promise<ModelCost[]> {
+  const newest = db
+    .selectFrom('attempts')
+    .select(['model', 'session_id', 'cost_usd'])
+    .where('outcome', '=', 'done')
+    .where('cost_usd', '>', 0)
+    .orderBy('started_at', 'desc')
+    .limit(NEWEST)
+    .as('a')
+  return db
+    .selectFrom(newest)
+    .leftJoin('sessions as s', 's.id', 'a.session_id')
+    .select(({ fn }) => ['a.model', 's.model as answered', fn.countAll<number>().as('attempts')])
+    .select(({ fn }) => fn.avg<number>('a.cost_usd').as('cost_usd'))
+    .groupBy(['a.model', 's.model'])
+    .execute()
 }
 
 async function listAttempts(

@@ -118,8 +118,20 @@ export interface RunStore {
   withOpenAttempts(): Promise<string[]>
   /** How many tasks of a scope are done but unverified. */
   unverified(scope: TaskScope): Promise<number>
+  /** What the newest attempts that are done have cost, by the model they were started with and the one that answered. */
+  costs(): Promise<ModelCost[]>
   /** Attempts in the order in which they were started. */
   attempts(of: { run?: string; task?: string; session?: string }, tx?: Tx): Promise<AttemptRow[]>
+}
+
+export interface ModelCost {
+  /** Null if the agent took its own. */
+  model: string | null
+  /** The full name of the model that answered, if it is stored. */
+  answered: string | null
+  attempts: number
+  /** The mean of one attempt. */
+  cost_usd: number
 }
 
 /** Scheduled runs. */

@@ -19,6 +19,8 @@ export interface Kept {
   number?: number
   run?: string
   outcome?: AttemptRow['outcome']
+  model?: string
+  cost_usd?: number
   at?: number
   title?: string
   notes?: string | null
@@ -28,12 +30,21 @@ export interface Kept {
 
 /** An attempt of a run, ended at a time unless it has no outcome. */
 export async function keepAttempt(store: Store, kept: Kept): Promise<void> {
-  const { task, number = 1, run = 'r-1', outcome = 'done', at = 4_000, reason = null } = kept
+  const {
+    task,
+    number = 1,
+    run = 'r-1',
+    outcome = 'done',
+    at = 4_000,
+    reason = null,
+    model = 'sonnet',
+    cost_usd = 0,
+  } = kept
   await store.transaction(async tx => {
     await store.runs.begin(
       {
-        ...{ task_id: task, number, run_id: run, iteration: 1, session_id: `s-${task}-${number}`, model: 'sonnet' },
-        ...{ outcome: null, reason: null, result: null, next_model: null, failure: null, cost_usd: 0 },
+        ...{ task_id: task, number, run_id: run, iteration: 1, session_id: `s-${task}-${number}`, model },
+        ...{ outcome: null, reason: null, result: null, next_model: null, failure: null, cost_usd },
         ...{ started_at: 1_000, ended_at: null, rounds: 0 },
       },
       tx,

@@ -167,11 +167,17 @@ const PRICES: readonly (readonly [model: RegExp, input: number, output: number])
 const CACHE_READ = 0.1
 const CACHE_WRITE = 1.25
 
+/** The list price of a million tokens; undefined if the model is not known. */
+export function listPrice(model: string | null | undefined): { input: number; output: number } | undefined {
+  const [, input, output] = PRICES.find(([name]) => model != null && name.test(model)) ?? []
+  return input === undefined || output === undefined ? undefined : { input, output }
+}
+
 /** What an answer costs by the vendor's list price; undefined if the model is not known. Longer prompts and other tiers may cost more. */
 export function estimateCost(model: string | undefined, used: UsedTokens): number | undefined {
-  const price = PRICES.find(([name]) => model !== undefined && name.test(model))
+  const price = listPrice(model)
   if (!price) return undefined
-  const [, input, output] = price
+  const { input, output } = price
   const paid = used.input + used.cacheRead * CACHE_READ + used.cacheWrite * CACHE_WRITE
   return (paid * input + used.output * output) / 1_000_000
 }

@@ -1,9 +1,10 @@
+import { listPrice } from '../../agents/hooks/usage.ts'
 import type { PastAttempt } from '../../domain/attempt.ts'
-import type { RunPlan } from '../../domain/run.ts'
+import type { PlannedModel, RunPlan } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
-import type { TaskEdge } from '../../store/task-stores.ts'
+import type { ModelCost, TaskEdge } from '../../store/task-stores.ts'
 import { filterOfScope } from '../../store/tasks.ts'
 import type { WorktreeProvider } from '../session/worktree-provider.ts'
 import { chooseModel } from './models.ts'
@@ -37,9 +38,31 @@ export async function planRun(
   }
   return {
     ...{ project, target: run.target, steps, held_up: heldUp, beyond_limit: order.length - planned.length },
+    ...{ strategy: settings.strategy, models: expectCosts(steps, await store.runs.costs()) },
     parallel: settings.parallel,
     in_place: 'why' in worktree ? worktree.why : null,
   }
+}
+
+/** How many of the tasks go to which model, and what they cost by what earlier attempts did. Pure. */
+export function expectCosts(steps: readonly { model: string | null }[], past: readonly ModelCost[]): RunPlan['models'] {
+  const models = [...Map.groupBy(steps, ({ model }) => model)].map(([model, { length: tasks }]): PlannedModel => {
+    const own = past.filter(each => each.model === model || (model !== null && each.answered === model))
+    if (own.length > 0) return { model, tasks, by: 'history', ...sumCosts(own, tasks, () => 1) }
+    const price = listPrice(model)
+    const priced = price ? past.filter(({ answered }) => listPrice(answered)) : []
+    if (!price || priced.length === 0) return { model, tasks, by: null, cost_usd: null, attempts: 0 }
+    // Input and output have the same ratio at each vendor of the list, so that one of them is enough to compare two models.
+    const ratio = ({ answered }: ModelCost) => price.input / (listPrice(answered)?.input ?? price.input)
+    return { model, tasks, by: 'prices', ...sumCosts(priced, tasks, ratio) }
+  })
+  return models.toSorted((a, b) => b.tasks - a.tasks)
+}
+
+function sumCosts(past: readonly ModelCost[], tasks: number, ratio: (cost: ModelCost) => number) {
+  const attempts = past.reduce((sum, each) => sum + each.attempts, 0)
+  const cost = past.reduce((sum, each) => sum + each.cost_usd * each.attempts * ratio(each), 0)
+  return { attempts, cost_usd: (cost / attempts) * tasks }
 }
 
 function modelFor({ id, model: hint }: Task, history: readonly PastAttempt[], settings: RunSettings) {

@@ -44,6 +44,7 @@ test('how a run ends is what its command exits with: 0, 1, 3, 4 and 130', async 
   await add('small', 'another easy thing')
   const capped = await run('small', '--limit', '1')
   assert.deepEqual([capped.code, /1 attempt was made/.test(capped.stdout)], [4, true], capped.stdout)
+  assert.match(capped.stdout, /Models, by the strategy cost-optimized: sonnet for 1 task \(cost not known\)/)
   const whole = await run('small')
   assert.equal(whole.code, 0, whole.stdout)
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { RunPlan } from '../../../src/domain/run.ts'
 import type { Task } from '../../../src/domain/task.ts'
-import { plannedOrder } from '../../../src/supervisor/runs/plan-run.ts'
+import { expectCosts, plannedOrder } from '../../../src/supervisor/runs/plan-run.ts'
 import { runWorld } from '../../daemon/runs/run-world.ts'
 import { keepAttempt, keepRun } from '../../store/an-attempt.ts'
 import { scriptedAgent } from '../session/scripted-agent.ts'
@@ -106,4 +106,36 @@ test('a plan begins with the model that the history of its first task calls for'
   const [tried, next] = await models()
   assert.notEqual(tried, fresh, 'a failure asks for a stronger model')
   assert.notEqual(next, tried, 'the plan assumes that it goes well')
+})
+
+test('a plan tells which models its tasks go to, and what attempts with them have cost before', async t => {
+  const world = await runWorld(t, scriptedAgent())
+  const { store, project } = world
+  for (const name of ['one', 'two', 'three']) await world.add(name)
+  const plan = async () =>
+    (await world.call('POST', '/runs/plan', { project, target: { kind: 'project' }, env: {} })).body as RunPlan
+  const fresh = await plan()
+  const unknown = { cost_usd: null, by: null, attempts: 0 }
+  assert.equal(fresh.strategy, 'cost-optimized')
+  assert.deepEqual(fresh.models, [
+    { model: 'haiku', tasks: 2, ...unknown },
+    { model: 'sonnet', tasks: 1, ...unknown },
+  ])
+  await keepRun(store, 'r-1', project)
+  for (const [number, cost_usd] of [0.5, 1.5].entries())
+    await keepAttempt(store, { task: 't-0', number, outcome: 'done', model: 'haiku', cost_usd })
+  assert.deepEqual((await plan()).models, [
+    { model: 'haiku', tasks: 2, cost_usd: 2, by: 'history', attempts: 2 },
+    { model: 'sonnet', tasks: 1, ...unknown },
+  ])
+})
+
+test('a model without a history is estimated from the list prices of one that has some, and never without a price', () => {
+  const past = [{ model: 'haiku', answered: 'claude-haiku-4-5', attempts: 4, cost_usd: 0.2 }]
+  const [known, unknown] = expectCosts(
+    [{ model: 'claude-opus-4-5' }, { model: 'claude-opus-4-5' }, { model: 'opus' }],
+    past,
+  )
+  assert.deepEqual(known, { model: 'claude-opus-4-5', tasks: 2, cost_usd: 2, by: 'prices', attempts: 4 })
+  assert.deepEqual(unknown, { model: 'opus', tasks: 1, cost_usd: null, by: null, attempts: 0 })
 })

@@ -1,4 +1,4 @@
-import { realpathSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { hookTranslator } from '../../../agents/hooks/vendors.ts'
@@ -8,6 +8,7 @@ import { quoteForShell } from '../../../base/words.ts'
 import { findProjectFile, readConfigFile } from '../../../domain/config/layers.ts'
 import { loadConfig } from '../../../domain/config/load.ts'
 import type { HookVendor } from '../../../domain/hooks.ts'
+import { MODEL_STRATEGIES, type ModelStrategy } from '../../../domain/option-values.ts'
 import type { ProjectFacts } from '../../../domain/project-facts.ts'
 import type { ImportedTask } from '../../../domain/task-requests.ts'
 import { detectProject, proposeGateCommands } from '../../../workspace/detect/detect-project.ts'
@@ -16,14 +17,14 @@ import { readCheckoutStatus } from '../../../workspace/git/checkout-state.ts'
 import { git } from '../../../workspace/git/git.ts'
 import { committerEnv } from '../../../workspace/git/harden.ts'
 import { type CommandContext, ExitCode, isInteractive } from '../../context.ts'
-import { agrees, confirm, INTERRUPTED } from '../../input.ts'
+import { agrees, chooseOne, confirm, INTERRUPTED } from '../../input.ts'
 import { refuseInSession } from '../../options.ts'
 import type { IndexedCode } from '../code/index-code.ts'
 import { readInstalled } from '../hooks/record.ts'
 import { findVendors } from '../hooks/vendor-files.ts'
 import { applySteps, type InitStep, planSteps } from './files.ts'
 import { type InitOutcome, initEnd, initPage, outcomeJson, type TakenTasks } from './page.ts'
-import { FOLDER_README, FOLDERS, settingsText, skillFiles } from './texts.ts'
+import { FOLDER_README, FOLDERS, STRATEGY_WORDS, settingsText, skillFiles } from './texts.ts'
 
 /** The options of `pcc init`. */
 export interface InitOptions {
@@ -49,8 +50,11 @@ export async function initProject({ path, options, context }: InitCall): Promise
     detectProject(openProjectReader(project), project),
   )
   const settings = await checkSettings(project, facts, context.env['HOME'])
-  const steps = planProject(project, facts, settings.above)
   const dryRun = options.dryRun === true
+  const isNew = settings.above === undefined && !existsSync(join(project, SETTINGS_FILE))
+  const isAsked = isNew && !dryRun && isInteractive(context)
+  const strategy = isAsked ? await askStrategy() : readStrategy(project)
+  const steps = planProject(project, { facts, above: settings.above, strategy })
   const loose = dryRun || !facts.git ? [] : await readLoose(project, facts.git.top)
   if (!dryRun) applySteps(project, steps)
   const written = dryRun || !facts.git ? [] : listWritten(steps, loose)
@@ -62,6 +66,9 @@ export async function initProject({ path, options, context }: InitCall): Promise
     ...settings.remarks,
     ...factRemarks(facts),
     ...gateRemarks(facts, steps),
+    ...(isAsked && strategy !== undefined
+      ? [`The strategy ${strategy} applies here once you agree with pcc trust.`]
+      : []),
     ...(written.length > 0 && !offersCommit ? [commitRemark(written)] : []),
     ...(unjudged.length > 0 && !offersHooks ? [hooksRemark(unjudged)] : []),
   ]
@@ -79,8 +86,34 @@ export async function initProject({ path, options, context }: InitCall): Promise
   else print(context, initEnd(outcome, tasks, context.terminal))
 }
 
-function planProject(project: string, facts: ProjectFacts, above: string | undefined): InitStep[] {
-  const settings = { path: '.perpetualcc.toml', content: settingsText(facts) }
+const SETTINGS_FILE = '.perpetualcc.toml'
+
+/** The strategy that was chosen before: what pcc has written itself is written anew, and must not lose it. */
+function readStrategy(project: string): ModelStrategy | undefined {
+  const file = join(project, SETTINGS_FILE)
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const chosen = /^model_strategy = "([a-z-]+)"$/m.exec(text)?.[1]
+  return MODEL_STRATEGIES.find(strategy => strategy === chosen)
+}
+
+/** Asks which models runs use here; undefined for the default. */
+async function askStrategy(): Promise<ModelStrategy | undefined> {
+  const choices = Object.entries(STRATEGY_WORDS) as [ModelStrategy, string][]
+  const texts = choices.map(([name, words]) => `${name}: ${words}`)
+  const chosen = await chooseOne('Which model shall the tasks of "pcc run" go to?', texts)
+  return chosen === 0 ? undefined : choices[chosen]?.[0]
+}
+
+interface ProjectPlan {
+  facts: ProjectFacts
+  /** A settings file further up that applies. */
+  above: string | undefined
+  /** The strategy that a person chose. */
+  strategy: ModelStrategy | undefined
+}
+
+function planProject(project: string, { facts, above, strategy }: ProjectPlan): InitStep[] {
+  const settings = { path: '.perpetualcc.toml', content: settingsText(facts, strategy) }
   const leftSettings: InitStep[] =
     above === undefined ? [] : [{ path: settings.path, does: 'leave', why: `${above} applies here` }]
   const entries = [...(above === undefined ? [settings] : []), FOLDER_README, ...FOLDERS, ...skillFiles(facts)]

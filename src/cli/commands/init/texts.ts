@@ -1,6 +1,7 @@
 import { neutral } from '../../../base/neutral.ts'
 import { formatToml } from '../../../base/toml-edit.ts'
 import { defaultValues } from '../../../domain/config/settings.ts'
+import type { ModelStrategy } from '../../../domain/option-values.ts'
 import {
   COMMAND_KINDS,
   type CommandKind,
@@ -11,8 +12,9 @@ import { proposeGateCommands } from '../../../workspace/detect/detect-project.ts
 import { addStamp, type WantedFile } from './files.ts'
 
 /** The text of a new `.perpetualcc.toml`: what was found, and the most likely settings of a project, as comments. */
-export function settingsText(facts: ProjectFacts): string {
-  const parts = [HEAD, foundSection(facts), commandSection(facts.commands), permissionSection(facts), SPENDING]
+export function settingsText(facts: ProjectFacts, strategy?: ModelStrategy): string {
+  const models = modelSection(strategy)
+  const parts = [HEAD, foundSection(facts), commandSection(facts.commands), permissionSection(facts), models, SPENDING]
   return addStamp(`${parts.filter(Boolean).join('\n\n')}\n\n`, 'toml')
 }
 
@@ -83,6 +85,24 @@ function permissionSection({ source_directories: own }: ProjectFacts): string {
     '# unattended_high = "deny"',
   ].join('\n')
 }
+
+/** The strategies that `pcc init` asks about, the default one first. */
+export const STRATEGY_WORDS: Record<ModelStrategy, string> = {
+  'cost-optimized':
+    'the small model while all goes well, a stronger one after trouble (most tasks go to the small model)',
+  escalate: 'the small model first, one step up after each failure',
+  'plan-then-execute': 'the strong model for the first attempt of a run, the standard one for the rest',
+  fixed: "one model for everything: execution.model, or the agent's own",
+}
+
+function modelSection(strategy: ModelStrategy | undefined): string {
+  const mark = strategy === undefined ? '# ' : ''
+  const about = '# Which model an attempt of "pcc run" gets; "pcc run . --dry-run" shows it. Applies after: pcc trust'
+  const line = `model_strategy = ${formatToml(strategy ?? DEFAULT_STRATEGY)}`
+  return `${mark}[execution]\n${about}\n${mark}${line}`
+}
+
+const DEFAULT_STRATEGY = defaultValues()['execution.model_strategy']
 
 const SPENDING = `# [budgets.task]
 # The most that one task may spend. If a person has set a lower limit, that one applies.

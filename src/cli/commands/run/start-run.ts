@@ -11,8 +11,8 @@ import { openClient } from '../../connection/client.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import type { CommandContext } from '../../context.ts'
 import { RemoteError } from '../../errors.ts'
-import { counted, shownPath } from '../../render/format.ts'
-import { cut, firstLine, type Terminal } from '../../render/text.ts'
+import { counted, money, shownPath } from '../../render/format.ts'
+import { cut, firstLine, type Terminal, wrap } from '../../render/text.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../../session-env.ts'
 import { taskPath } from '../task/call.ts'
 import type { ScheduleFlags } from './control.ts'
@@ -60,17 +60,21 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
     out(json ? JSON.stringify(plan, null, 2) : runPlanLines(plan, terminal).join('\n'))
     return plan.steps.length === 0 ? NOTHING_TO_DO : 0
   }
-  await ready
+  const [plan] = await Promise.all([
+    json || quiet ? undefined : client.request<RunPlan>('POST', '/runs/plan', request),
+    ready,
+  ])
   // A dry run needs none of it.
   const { isScheduled, setSchedule, watchRun } = await import('./control.ts')
   if (isScheduled(flags)) return setSchedule(request, flags, { client, context })
   const run = await client.request<RunDetail>('POST', '/runs', request)
   if (run.mended) context.note(`Run ${run.id} waited for its account; it goes on with the login of this shell.`)
   if (flags.detach) {
-    for (const line of json ? [JSON.stringify(run, null, 2)] : detachedLines(run)) out(line)
+    const lines = [...detachedLines(run), ...(plan ? modelLines(plan, terminal) : [])]
+    for (const line of json ? [JSON.stringify(run, null, 2)] : lines) out(line)
     return 0
   }
-  if (!json && !quiet) out(headerLine(run, context))
+  if (plan) for (const line of [headerLine(run, context), ...modelLines(plan, terminal)]) out(line)
   return watchRun(run, { client, context })
 }
 
@@ -201,10 +205,28 @@ export function runPlanLines(plan: RunPlan, { paint, width }: Terminal): string[
     heading,
     ...rows,
     ...worktreeLines(plan),
+    ...modelLines(plan, { width }),
     ...(beyond_limit > 0 ? [`${counted(beyond_limit, 'more task')} would be left by the limit.`] : []),
     ...(held_up.length > 0 ? ['Would not run:'] : []),
     ...held_up.map(({ id, title, why }) => cut(`  ${id}  ${firstLine(title)}: ${neutral(why)}`, width)),
   ]
+}
+
+/** Which models the tasks go to, and what that is expected to cost. Retries, verifiers and brains cost more. */
+function modelLines({ models, strategy }: RunPlan, { width }: Pick<Terminal, 'width'>): string[] {
+  if (models.length === 0) return []
+  const parts = models.map(({ model, tasks, cost_usd, by, attempts }) => {
+    const from = { history: `the mean of ${attempts} earlier`, prices: 'estimated from list prices' }[by ?? 'history']
+    const cost = cost_usd === null ? 'cost not known' : `about ${money(cost_usd)}, ${from}`
+    return `${model === null ? "the agent's own model" : neutral(model)} for ${counted(tasks, 'task')} (${cost})`
+  })
+  const costs = models.flatMap(({ cost_usd }) => cost_usd ?? [])
+  const isWhole = models.length > 1 && costs.length === models.length
+  const all = isWhole ? `; about ${money(costs.reduce((sum, cost) => sum + cost, 0))} in all` : ''
+  return wrap(
+    `Models, by the strategy ${strategy}: ${parts.join(', ')}${all}. Others: --model, --model-strategy.`,
+    width,
+  )
 }
 
 /** Where the tasks would be done, and how many at once. */

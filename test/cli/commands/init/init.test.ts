@@ -137,6 +137,24 @@ test('at a terminal it commits what it wrote and nothing that a person had chang
   assert.match(git(project, 'show', '--stat', '--format=%s'), /^Set up pcc\n[\s\S]*\.gitignore/)
 })
 
+test('in a terminal pcc init asks which models runs use, and a choice other than the default stands in the settings', async t => {
+  const pcc = pccFor(t)
+  for (const [typed, line] of [
+    ['2', /^model_strategy = "escalate"$/m],
+    ['', /^# model_strategy = "cost-optimized"$/m],
+  ] as const) {
+    const project = projectOf(t, { 'a.txt': '' })
+    const terminal = onTerminal(t, pcc, ['init', project])
+    await terminal.see(/Which model shall the tasks[\s\S]*1\. cost-optimized: the small model[\s\S]*\[1\]/)
+    terminal.type(`${typed}\r`)
+    assert.equal(await terminal.exit, 0)
+    assert.match(readFileSync(join(project, '.perpetualcc.toml'), 'utf8'), line)
+    writeFileSync(join(project, 'package.json'), '{"scripts":{"test":"jest"}}')
+    assert.match((await pcc.run(['init', project])).stdout, /changed +\.perpetualcc\.toml/)
+    assert.match(readFileSync(join(project, '.perpetualcc.toml'), 'utf8'), line, 'a later init keeps it')
+  }
+})
+
 test('the tasks of a file are imported once, under a task with the rest of its text; an invalid file stops everything before it begins', async t => {
   const pcc = pccFor(t)
   const project = projectOf(t, {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { runLines, runNews, runPage, runSummaryLines } from '../../../../src/cli/commands/run/lines.ts'
 import { runPlanLines } from '../../../../src/cli/commands/run/start-run.ts'
 import { taskLines } from '../../../../src/cli/commands/task/lines.ts'
+import type { RunPlan } from '../../../../src/domain/run.ts'
 import type { TaskView } from '../../../../src/domain/task.ts'
 import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-run.ts'
 
@@ -159,15 +160,25 @@ test('a dry run is a numbered list with models and reasons, and what would not r
   const place = { project: '/nowhere/shop', target: { kind: 'project' } } as const
   const steps = [{ id: 't-000001', title: 'dig', model: 'sonnet', why: 'nothing is known yet' }]
   const held_up = [{ id: 't-000002', title: 'plant', why: 'comes after t-000009, which is failed' }]
-  assert.deepEqual(runPlanLines({ ...place, steps, held_up, beyond_limit: 2, parallel: 3, in_place: null }, TERMINAL), [
+  const models: RunPlan['models'] = [
+    { model: 'haiku', tasks: 9, cost_usd: 0.9, by: 'history', attempts: 12 },
+    { model: 'sonnet', tasks: 1, cost_usd: 0.3, by: 'prices', attempts: 12 },
+  ]
+  const ways = { beyond_limit: 2, parallel: 3, in_place: null, strategy: 'cost-optimized' } as const
+  const plan: RunPlan = { ...place, ...ways, steps, held_up, models }
+  assert.deepEqual(runPlanLines(plan, { ...TERMINAL, width: 300 }), [
     '1 task, in this order if each goes well at its first try; nothing was started:',
     '1. t-000001  dig',
     '   sonnet: nothing is known yet',
     'Each in a worktree of its own, at most 3 at once.',
+    'Models, by the strategy cost-optimized: haiku for 9 tasks (about $0.90, the mean of 12 earlier), sonnet for 1 task (about $0.30, estimated from list prices); about $1.20 in all. Others: --model, --model-strategy.',
     '2 more tasks would be left by the limit.',
     'Would not run:',
     '  t-000002  plant: comes after t-000009, which is failed',
   ])
+  const unknown = [{ model: null, tasks: 3, cost_usd: null, by: null, attempts: 0 }]
+  const lines = runPlanLines({ ...plan, models: unknown }, { ...TERMINAL, width: 300 })
+  assert.ok(lines.some(line => line.includes("the agent's own model for 3 tasks (cost not known).")))
 })
 
 test('the page of a run and the list of tasks say what is held up and what waits for a review', () => {
