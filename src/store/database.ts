@@ -13,6 +13,8 @@ export interface Database {
   readonly read: Kysely<Tables>
   /** Reads rows by the text of a statement, which is compiled once: for reads that happen thousands of times a second. */
   readRows(text: string, parameters: readonly unknown[]): unknown[] | Promise<unknown[]>
+  /** A number that rises before anything that this process changes can be read. */
+  edition(): number
   /** Runs `work` in a transaction that is the only writer; a throw rolls it back. */
   transaction<T>(work: (tx: Kysely<Tables>) => Promise<T>): Promise<T>
   /** The hot path: stores all rows or none, in a transaction of their own. */

@@ -53,6 +53,7 @@ export async function openStore({ file, clock = systemClock, pollMs = 1000, onFa
   }
   return {
     schema,
+    edition: () => database.edition(),
     transaction: work => writer.transaction(work),
     share: work => writer.share(work),
     append: (events, tx) => writer.append(events, tx),

@@ -16,6 +16,7 @@ export class SqliteConnection {
   readonly #statements = new Map<string, Compiled>()
   readonly #onFailure: (error: unknown) => void
   #isBegun = false
+  #uses = 0
 
   constructor(
     file: string,
@@ -24,6 +25,11 @@ export class SqliteConnection {
     this.#file = file
     this.#onFailure = onFailure
     this.#raw = new DatabaseSync(file, { readOnly, timeout: BUSY_TIMEOUT_MS })
+  }
+
+  /** Rises before every statement, and so before everything that changes what others read. */
+  get uses(): number {
+    return this.#uses
   }
 
   /** Runs a statement that returns no rows, and returns the id of the row it inserted. */
@@ -116,6 +122,7 @@ export class SqliteConnection {
    * would then write without a transaction, so everything up to the rollback is refused.
    */
   attempt<T>(work: () => T): T {
+    this.#uses += 1
     try {
       if (this.#isBegun && !this.#raw.isTransaction) throw this.#lostTransactionError()
       return work()
@@ -156,7 +163,8 @@ export class SqliteConnection {
           all: parameters => this.attempt(() => readRows(compiled, parameters as SQLInputValue[])),
           run: parameters => this.attempt(() => compiled.statement.run(...(parameters as SQLInputValue[]))),
           // A statement cannot be shared by two iterations.
-          iterate: parameters => this.#raw.prepare(text).iterate(...(parameters as SQLInputValue[])),
+          iterate: parameters =>
+            this.attempt(() => this.#raw.prepare(text).iterate(...(parameters as SQLInputValue[]))),
         }
       },
     }

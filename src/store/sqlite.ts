@@ -136,6 +136,7 @@ function sqliteDatabase(writer: SqliteConnection, reader: SqliteConnection): Dat
     differences,
     read,
     readRows: (text, parameters) => reader.rows(text, parameters as SQLInputValue[]),
+    edition: () => writer.uses,
     transaction: work => writer.transaction(() => work(write)),
     // One row is atomic by itself; a transaction or savepoint around it would only cost time.
     appendAlone: rows => (rows.length === 1 ? insertRows(rows) : writer.alone(() => insertRows(rows))),

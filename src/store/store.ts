@@ -36,6 +36,8 @@ export type { Tx } from './database.ts'
 export interface Store extends AsyncDisposable {
   /** The number of the newest migration. */
   readonly schema: number
+  /** While this number stays the same, what was read is still so: it rises before a change of this process can be read. */
+  edition(): number
   /**
    * Everything that `work` does through `tx` happens, or nothing does. Await nothing but the store inside, because all other
    * writers wait meanwhile. Pass `tx` to every call that belongs to the transaction: a write without it is refused, because

@@ -47,6 +47,33 @@ test('secrets never reach the file: by key, by shape, by value, in errors and in
   log.close()
 })
 
+test('a busy log writes the same lines together, without secrets, to its file and its copies', async t => {
+  const copied: string[] = []
+  const { log, text } = logIn(tempDir(t), { isBusy: true, copies: [undefined, line => copied.push(line)] })
+  log.hide(['TheDaemonsOwnToken1234'])
+  log.debug({}, 'unseen')
+  log.info({ caller: 'TheDaemonsOwnToken1234', status: 200 }, 'request')
+  log.warn({}, `Bearer ${'abcdefghijkl'}`)
+  assert.equal(text(), '', 'they are written when the turn ends')
+  await new Promise(setImmediate)
+  const lines = text().trimEnd().split('\n')
+  assert.deepEqual(
+    copied,
+    lines.map(line => `${line}\n`),
+  )
+  const { pid } = process
+  assert.deepEqual(
+    lines.map(line => ({ ...JSON.parse(line), time: undefined })),
+    [
+      { level: 'info', time: undefined, pid, caller: '[hidden]', status: 200, msg: 'request' },
+      { level: 'warn', time: undefined, pid, msg: 'Bearer [hidden]' },
+    ],
+  )
+  log.info({}, 'last')
+  log.close()
+  assert.match(text(), /"msg":"last"\}\n$/)
+})
+
 test('a value hidden twice stays hidden until both are released', t => {
   const { log, text } = logIn(tempDir(t))
   const first = log.hide(['shared-secret'])

@@ -18,12 +18,25 @@ test('what is stored holds no token that is known by its shape', () => {
     `whsec_${'a1b2c3d4e5f6'}`,
     `ghp_${'a1b2c3d4e5f6g7h8i9j0'}`,
     `AKIA${'IOSFODNN7EXAMPLE'}`,
+    `AIza${'SyA1b2C3d4E5f6G7h8'}`,
+    `github_pat_${'a1b2c3d4e5f6g7h8i9j0'}`,
+    `glpat-${'a1b2c3d4e5f6g7h8i9j0'}`,
+    `xoxb-${'a1b2c3d4e5f6g7h8i9j0'}`,
+    `npm_${'a1b2c3d4e5'.repeat(3)}`,
+    `sk-${'ant'}-api03-a1b2c3d4e5f6g7h8`,
+    `sk-${'a1b2c3d4'.repeat(4)}`,
     `123456789:AA${'a1-'.repeat(11)}`,
   ]) {
     const { text } = redactValues({ text: `curl -u ${token} https://x` }, [])
     assert.ok(!text.includes(token.slice(-8)), text)
     assert.match(text, /^curl -u \S*\[hidden.*\] https:\/\/x$/)
   }
+})
+
+test('a line of a log holds no token, not even a short one', () => {
+  const short = ['sk-a1b2c3d4', 'gho_a1b2c3d4', 'github_pat_a1b2c3d4', 'xoxp-a1b2c3d4', 'AIzaa1b2c3d4', 'AKIAa1b2c3d4']
+  for (const token of [...short, 'bEARER a1b2c3d4', 'Basic a1b2c3d4', 'MY_API_KEY=a1b2c3d4', 'AUTH=a1b2c3d4'])
+    assert.doesNotMatch(redactText(`said ${token}.`), /a1b2c3d4/, token)
 })
 
 test('a private key is removed from what is stored, also numbered, quoted in JSON, or without its end', () => {

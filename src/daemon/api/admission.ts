@@ -4,6 +4,7 @@ import { networkInterfaces } from 'node:os'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
 import { type Caller, OPEN_ROUTES, OWNER } from '../../domain/access.ts'
+import { API_PATH } from '../../domain/api-v1/route.ts'
 import type { DaemonContext } from '../context.ts'
 import type { SpeakerCheck } from '../routes/guard.ts'
 import { openRateLimit } from './rate-limit.ts'
@@ -50,18 +51,22 @@ const IDENTIFIED_FOR_MS = 1_000
  */
 export function installAdmission(app: FastifyInstance, deps: AdmissionDeps): AdmittedCallers {
   const { daemon, door, speakers, isFromSocket } = deps
-  const callers = new WeakMap<FastifyRequest, Caller>()
+  // A field of the request, because a weak map costs as much as the rest of the decision.
+  app.decorateRequest(CALLER, undefined)
   const wrongKeys = openRateLimit(WRONG_KEYS_PER_MINUTE)
   const rates = openRateLimit(door().requestsPerMinute)
   const identify = openIdentification(speakers)
+  const isFromHere = rememberOrigins()
   /** Returns a promise only if something must be waited for, which is seldom: a known key on a connection whose other end is known. */
   const admit = (request: FastifyRequest): Promise<void> | undefined => {
-    if (isFromSocket(request.raw)) return void callers.set(request, { ...OWNER, name: daemon.person })
+    if (isFromSocket(request.raw)) return void setCaller(request, { ...OWNER, name: daemon.person })
     refuseWrongPlace(request, door())
-    const isLocal = comesFromHere(request, door().proxies)
+    const { proxies } = door()
+    const isDirect = proxies.length === 0
+    const isLocal = isDirect ? isFromHere(request.raw.socket) : comesFromHere(request, proxies)
     if (isOpenRoute(request)) return undefined
     const letIn = (caller: Caller): Promise<void> | undefined => {
-      callers.set(request, caller)
+      setCaller(request, caller)
       rates.count(caller.name)
       return isLocal ? identify(request) : undefined
     }
@@ -71,7 +76,7 @@ export function installAdmission(app: FastifyInstance, deps: AdmissionDeps): Adm
     }
     let caller: Caller | Promise<Caller>
     try {
-      caller = daemon.authenticator.authenticate(request)
+      caller = daemon.authenticator.authenticate(request, isDirect ? request.raw.socket : undefined)
     } catch (error) {
       return refuse(error)
     }
@@ -83,9 +88,9 @@ export function installAdmission(app: FastifyInstance, deps: AdmissionDeps): Adm
     else done()
   })
   return {
-    findCaller: request => callers.get(request),
+    findCaller,
     callerOf(request) {
-      const caller = callers.get(request)
+      const caller = findCaller(request)
       if (!caller) throw new AppError('unauthorized', {})
       return caller
     },
@@ -95,6 +100,16 @@ export function installAdmission(app: FastifyInstance, deps: AdmissionDeps): Adm
       speakers.refuseUnknownApproval(request, asked)
     },
   }
+}
+
+const CALLER = Symbol('caller')
+
+function setCaller(request: FastifyRequest & { [CALLER]?: Caller }, caller: Caller): void {
+  request[CALLER] = caller
+}
+
+function findCaller(request: FastifyRequest & { [CALLER]?: Caller }): Caller | undefined {
+  return request[CALLER]
 }
 
 function refuseWrongPlace({ headers }: FastifyRequest, { hosts, origins }: ApiDoor): void {
@@ -118,6 +133,18 @@ function comesFromHere({ raw, headers }: FastifyRequest, proxies: readonly strin
   if (client === undefined || isIP(client) === 0 || isOwnAddress(client, socket))
     throw new AppError('api_local_proxy', {})
   return false
+}
+
+/** Whether the other end of a connection is on this machine, which stays so. */
+function rememberOrigins(): (socket: Socket) => boolean {
+  const known = new WeakMap<Socket, boolean>()
+  return socket => {
+    const before = known.get(socket)
+    if (before !== undefined) return before
+    const isOurs = isOwnAddress(socket.remoteAddress, socket)
+    known.set(socket, isOurs)
+    return isOurs
+  }
 }
 
 function plainAddress(address = ''): string {
@@ -175,6 +202,9 @@ interface Identified {
   looked: Promise<void>
 }
 
-function isOpenRoute({ routeOptions }: FastifyRequest): boolean {
-  return OPEN_ROUTES.some(route => route === routeOptions.url)
+const OPEN: ReadonlySet<string> = new Set(OPEN_ROUTES)
+
+function isOpenRoute(request: FastifyRequest): boolean {
+  // None of them is there, and asking for the route of a request is not cheap.
+  return !request.raw.url?.startsWith(API_PATH) && OPEN.has(request.routeOptions.url ?? '')
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { hostname } from 'node:os'
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
@@ -7,26 +8,49 @@ import type { JwtVerifier } from './jwt.ts'
 import type { ApiKeys } from './keys.ts'
 
 export interface AuthenticatorDeps {
-  keys: Pick<ApiKeys, 'verify'>
+  keys: Pick<ApiKeys, 'verify' | 'checkAgain'>
   verifyJwt: JwtVerifier
   /** The name of this machine. */
   system?: string
 }
 
 export interface Authenticator {
-  /** Who sends this request. Throws if nobody says so, or the caller's key does not count here. */
-  authenticate(request: Pick<FastifyRequest, 'headers'>): Caller | Promise<Caller>
+  /**
+   * Who sends this request. Throws if nobody says so, or the caller's key does not count here. `connection`: the one of this client
+   * alone, never that of a proxy, whose clients could measure how much of another's key they have guessed.
+   */
+  authenticate(request: Pick<FastifyRequest, 'headers'>, connection?: Socket): Caller | Promise<Caller>
+}
+
+/** What a connection has shown: the same text is not hashed again while the key has that secret. */
+interface Shown {
+  text: string
+  key: ApiKey
+  hash: string
+  caller: Caller
 }
 
 /** Finds out who calls by `Authorization: Bearer`, and by nothing else: no cookie, no part of the address. */
 export function openAuthenticator({ keys, verifyJwt, system = hostname() }: AuthenticatorDeps): Authenticator {
+  const shown = new WeakMap<Socket, Shown>()
   return {
-    authenticate(request) {
+    authenticate(request, connection) {
+      const text = request.headers.authorization
+      const before = connection && shown.get(connection)
+      if (before && before.text === text && before.hash === before.key.hash) {
+        keys.checkAgain(before.key)
+        return before.caller
+      }
       const given = readBearer(request)
-      if (given === undefined || given === '') throw new AppError('key_missing', {})
+      if (text === undefined || given === undefined || given === '') throw new AppError('key_missing', {})
       if (JWT.test(given)) return verifyJwt(given).then(refuseElsewhere)
+      const admit = (key: ApiKey): Caller => {
+        const caller = refuseElsewhere(callerOfKey(key))
+        if (connection) shown.set(connection, { text, key, hash: key.hash, caller })
+        return caller
+      }
       const key = keys.verify(given)
-      return key instanceof Promise ? key.then(callerOfKey).then(refuseElsewhere) : refuseElsewhere(callerOfKey(key))
+      return key instanceof Promise ? key.then(admit) : admit(key)
     },
   }
 

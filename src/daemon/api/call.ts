@@ -18,9 +18,16 @@ export type ApiCall<R extends ApiRoute> = RouteInput<R> & {
 /** A reply that is JSON already, which is sent as it is. */
 export class JsonText {
   readonly text: string
+  #version: string | undefined
 
   constructor(text: string) {
     this.text = text
+  }
+
+  /** The version of the whole text. */
+  get version(): string {
+    this.#version ??= versionOfText(this.text)
+    return this.#version
   }
 }
 

@@ -40,12 +40,17 @@ export class ApiKeys implements AsyncDisposable {
     const key = id === undefined ? undefined : keys.get(`k-${id}`)
     const matches = timingSafeEqual(digest(text), key ? Buffer.from(key.hash, 'hex') : NO_KEY)
     if (!key || !matches) throw new AppError('key_unknown', {})
+    this.checkAgain(key)
+    return key
+  }
+
+  /** Throws if a key that was verified before is not valid any more, whatever its secret. Its use is noted. */
+  checkAgain(key: ApiKey): void {
     const now = this.#deps.clock.now()
     const { name } = key
     if (key.revoked_at !== null) throw new AppError('key_revoked', { name })
     if (key.expires_at !== null && key.expires_at <= now) throw new AppError('key_expired', { name })
     this.#noteUse(key, now)
-    return key
   }
 
   async create({ name, scope, project, system, expires_at }: CreateApiKey): Promise<NewApiKey> {

@@ -172,21 +172,19 @@ async function answerRoute(
 ): Promise<FastifyReply> {
   const caller = admission.callerOf(request)
   requireScope(caller, route.scope)
-  const call = await readCall(request, route, caller)
-  const ask = {
-    refuseUnknownApproval: (asked: Parameters<typeof admission.refuseUnknownApproval>[1]) =>
-      admission.refuseUnknownApproval(request, asked),
-  }
+  const call = readCall(request, route, { caller, admission })
+  await confine(route, call, caller)
   const work = async () => {
-    const asked = { ...call, ...ask } as ApiCall<ApiRoute>
-    await guard?.(asked, request.url.slice(API_PATH.length))
-    return { status: route.status ?? 200, json: textOf(await handle(asked)) }
+    if (guard) await guard(call, request.url.slice(API_PATH.length))
+    const result = await handle(call)
+    const version = result instanceof JsonText && route.versioned === true ? result.version : undefined
+    return { status: route.status ?? 200, json: textOf(result), version }
   }
   const key = route.creates ? request.headers['idempotency-key'] : undefined
-  const { status, json } = key === undefined ? await work() : await runOnce(String(key))
+  const { status, json, version: known } = key === undefined ? await work() : await runOnce(String(key))
   reply.code(status).type('application/json; charset=utf-8').header('cache-control', 'no-store')
   if (!route.versioned) return reply.send(json)
-  const version = versionOf(json, route.versioned)
+  const version = known ?? versionOf(json, route.versioned)
   reply.header('etag', version)
   // A version that leaves something out does not say that the whole reply is the same.
   const isWhole = route.method === 'GET' && route.versioned === true
@@ -197,21 +195,25 @@ async function answerRoute(
     const name = `${request.method} ${request.url}`
     const done = await once.run({ caller: caller.name, key, route: name, body: request.body }, work)
     if (done.isRepeated) reply.header('idempotency-replayed', 'true')
-    return done
+    return { ...done, version: undefined }
   }
 }
 
-async function readCall(request: FastifyRequest, route: ApiRoute, caller: Caller) {
+function readCall(request: FastifyRequest, route: ApiRoute, { caller, admission }: Calling): ApiCall<ApiRoute> {
   const name = `${route.method} ${route.path}`
-  const call = {
+  return {
     params: route.params && parseRequest(route.params, request.params, name),
     query: route.query && parseRequest(route.query, request.query, name),
     body: route.body && parseRequest(route.body, request.body, name),
     ifMatch: request.headers['if-match'],
     caller,
-  }
-  await confine(route, call, caller)
-  return call
+    refuseUnknownApproval: asked => admission.refuseUnknownApproval(request, asked),
+  } as ApiCall<ApiRoute>
+}
+
+interface Calling {
+  caller: Caller
+  admission: AdmittedCallers
 }
 
 /** The stream of events: it begins where the client stopped, or now. */
@@ -219,7 +221,9 @@ function addEventStream(app: FastifyInstance, { daemon, admission, hub }: RouteD
   app.get(toPattern(EVENT_STREAM.path), async (request, reply) => {
     const caller = admission.callerOf(request)
     requireScope(caller, EVENT_STREAM.scope)
-    const { query } = await readCall(request, EVENT_STREAM, caller)
+    const call = readCall(request, EVENT_STREAM, { caller, admission })
+    await confine(EVENT_STREAM, call, caller)
+    const { query } = call
     const { project, subject, kind, after } = query as ReturnType<typeof EVENT_STREAM.query.parse>
     const seen = request.headers['last-event-id']
     const isWanted = kind === undefined ? undefined : parseKindPatterns(kind)

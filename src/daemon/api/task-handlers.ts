@@ -1,5 +1,6 @@
 import type { TASK_ROUTES } from '../../domain/api-v1/task-routes.ts'
 import type { TaskView } from '../../domain/task.ts'
+import type { Store } from '../../store/store.ts'
 import { readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { guideTask } from '../routes/runs.ts'
@@ -31,6 +32,7 @@ export function taskHandlers(
   const graph = graphActions(daemon)
   const unchanged = (ifMatch: string | undefined): CheckTask | undefined =>
     ifMatch === undefined ? undefined : (id, before) => refuseChanged(`Task ${id}`, before, ifMatch)
+  const recent = openRecentTasks(store)
   const looking = new Map<string, Promise<string>>()
   /** The real path of a project. Requests at the same time share one look. */
   const projectAt = (path: string): Promise<string> => {
@@ -55,8 +57,8 @@ export function taskHandlers(
     },
     async readTask({ params, caller }) {
       // The hot way: a whole id is read as the text that is sent.
-      const known = caller.project === null ? await store.tasks.asJson(params.task) : undefined
-      return new JsonText(known ?? (await readTaskJson((await reach.task(params.task, caller)).id, store)))
+      const known = caller.project === null ? await recent.read(params.task) : undefined
+      return known ?? new JsonText(await readTaskJson((await reach.task(params.task, caller)).id, store))
     },
     readTaskNeighbours: async ({ params, caller }) => tasks.detail(await reach.task(params.task, caller)),
     async updateTask({ params, body, caller, ifMatch }) {
@@ -106,6 +108,30 @@ export function taskHandlers(
   async function cursorAfter({ id }: TaskView): Promise<string | null> {
     const row = await store.tasks.get(id)
     return row ? makeCursor(`p${row.position}`) : null
+  }
+}
+
+/** How many replies are kept, and how long they may be. */
+const [MOST_KEPT, LONGEST_KEPT] = [300, 8_000]
+
+/** Tasks as they are sent, kept until anything is written: others ask for the same ones again and again. */
+function openRecentTasks({ tasks, edition }: Pick<Store, 'tasks' | 'edition'>) {
+  const kept = new Map<string, JsonText>()
+  let keptIn = edition()
+  return {
+    /** Undefined if there is no task with this id. */
+    async read(id: string): Promise<JsonText | undefined> {
+      const now = edition()
+      if (now !== keptIn) kept.clear()
+      keptIn = now
+      const before = kept.get(id)
+      if (before) return before
+      const text = await tasks.asJson(id)
+      if (text === undefined) return undefined
+      const found = new JsonText(text)
+      if (now === keptIn && kept.size < MOST_KEPT && text.length <= LONGEST_KEPT) kept.set(id, found)
+      return found
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openAuthenticator, requireScope } from '../../../src/daemon/api/authenticate.ts'
@@ -16,7 +17,11 @@ async function keysWorld(t: TestContext) {
   const keys = new ApiKeys({ store, clock, failed: assert.fail })
   const { authenticate } = openAuthenticator({ keys, verifyJwt: () => assert.fail(), system: 'here' })
   const as = async (authorization?: string) => authenticate({ headers: { ...(authorization && { authorization }) } })
-  return { time, store, keys, as, bearer: (secret: string) => as(`Bearer ${secret}`) }
+  const connect = () => {
+    const socket = new Socket()
+    return async (secret: string) => authenticate({ headers: { authorization: `Bearer ${secret}` } }, socket)
+  }
+  return { time, store, keys, as, connect, bearer: (secret: string) => as(`Bearer ${secret}`) }
 }
 
 const code = (expected: string) => (error: unknown) => {
@@ -81,6 +86,29 @@ test('after a rotation the new secret counts and the old one does not; a revoked
   await assert.rejects(keys.rotate('ci', undefined), code('key_revoked'))
   await assert.rejects(keys.create({ name: 'ci', scope: 'read' }), code('key_name_taken'))
   await assert.rejects(keys.rotate('cd', undefined), code('key_not_found'))
+})
+
+test('on a connection that has shown a key before, its end, a new secret and another key count at once', async t => {
+  const { keys, connect, time } = await keysWorld(t)
+  const [ci, short, other] = [
+    await keys.create({ name: 'ci', scope: 'read' }),
+    await keys.create({ name: 'short', scope: 'read', expires_at: time.now + 10 }),
+    await keys.create({ name: 'other', scope: 'admin' }),
+  ]
+  const ask = connect()
+  for (const secret of [ci.secret, ci.secret]) assert.equal((await ask(secret)).name, 'ci')
+  assert.deepEqual([(await ask(other.secret)).scope, (await ask(ci.secret)).scope], ['admin', 'read'])
+  await assert.rejects(ask(ci.secret.replace(/.$/, '_')), code('key_unknown'))
+  const rotated = await keys.rotate('ci', undefined)
+  await assert.rejects(ask(ci.secret), code('key_unknown'))
+  assert.equal((await ask(rotated.secret)).name, 'ci')
+  await keys.revoke('ci')
+  await assert.rejects(ask(rotated.secret), code('key_revoked'))
+  const until = connect()
+  assert.equal((await until(short.secret)).name, 'short')
+  time.now += 10
+  await assert.rejects(until(short.secret), code('key_expired'))
+  assert.equal((await keys.list()).find(({ name }) => name === 'short')?.last_used_at, time.now - 10)
 })
 
 test('the last use of a key is written when the daemon ends, not with each request', async t => {

@@ -33,3 +33,37 @@ test('what a daemon did not finish is never done a second time, and a reply is k
   now += DAY + 3_600_001
   assert.equal((await once.run(REQUEST, work)).json, '{"n":3}', 'a key may be used again after a day')
 })
+
+test('requests at the same time wait for the first one and get its reply; what it refuses, it refuses for all', async t => {
+  const store = await openStore({ file: join(tempDir(t), 'pcc.db') })
+  t.after(() => store.close())
+  const once = openOnce(store)
+  const gate = Promise.withResolvers<void>()
+  let done = 0
+  const work = async () => {
+    done += 1
+    await gate.promise
+    return { status: 201, json: '{"id":"t-1"}' }
+  }
+  const replies = [once.run(REQUEST, work)]
+  await store.apiReplies.get('ci', 'k') // the first one is noted, and at work
+  for (let more = 0; more < 5; more++) replies.push(once.run(REQUEST, work))
+  await assert.rejects(once.run({ ...REQUEST, body: {} }, work), { code: 'reply_of_another' })
+  const others = await Promise.all([
+    once.run({ ...REQUEST, caller: 'else' }, async () => ({ status: 201, json: '{}' })),
+  ])
+  assert.equal(others[0]?.isRepeated, false, 'another caller waits for nobody')
+  gate.resolve()
+  const [first, ...rest] = await Promise.all(replies)
+  assert.deepEqual([done, first?.isRepeated], [1, false])
+  for (const reply of rest) assert.deepEqual(reply, { status: 201, json: '{"id":"t-1"}', isRepeated: true })
+  const refuse = async () => {
+    throw new AppError('task_not_there', { ref: 't-1' })
+  }
+  const refused = await Promise.allSettled([1, 2].map(() => once.run({ ...REQUEST, key: 'other' }, refuse)))
+  assert.deepEqual(
+    refused.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
+  assert.equal((await once.run({ ...REQUEST, key: 'other' }, work)).isRepeated, false)
+})

@@ -22,7 +22,11 @@ function verifier(values: Partial<Values>, env: Record<string, string> = {}) {
     ...{ env, log: silentLog, now: () => NOW },
     settings: async () => nestValues({ ...defaultValues(), ...EXPECTED, ...values }).api.jwt,
   })
-  const { authenticate } = openAuthenticator({ keys: { verify: assert.fail }, verifyJwt, system: 'here' })
+  const { authenticate } = openAuthenticator({
+    keys: { verify: assert.fail, checkAgain: () => assert.fail() },
+    verifyJwt,
+    system: 'here',
+  })
   return async (token: string) => {
     try {
       return await authenticate({ headers: { authorization: `Bearer ${token}` } })
