@@ -98,6 +98,7 @@ const ROUTINE = new Set<string>([
   'script.run',
   'code.plain',
   'arg.listed',
+  'cwd.listed',
   'env.unlisted',
   'shell.openers',
   'shell.nested',

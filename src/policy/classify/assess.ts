@@ -1,6 +1,6 @@
 import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath } from '../paths/fence.ts'
-import { judgePath } from '../paths/judge-path.ts'
+import { explainWideRead, judgePath } from '../paths/judge-path.ts'
 import { globFindsSecret } from '../paths/secret-files.ts'
 import { expandBraces } from '../shell/expand.ts'
 import { isUnreadable, parseShell, precheck } from '../shell/parse.ts'
@@ -124,6 +124,9 @@ function judge(
 /** A search is judged by its folder and the fixed beginning of its pattern. */
 function judgeSearch({ base, glob, reads }: Extract<ToolUse, { does: 'search' }>, context: AssessContext): Reason {
   const folder = judgePath(base ?? context.cwd, 'read', context)
+  const place = locatePath(base ?? context.cwd, context.cwd, context.fence)
+  const wide = reads && place.where === 'outside' ? explainWideRead(place.path, context.fence.home) : undefined
+  if (wide && folder.risk !== 'HIGH') return wide
   if (folder.risk !== 'LOW' || glob === undefined) return folder
   // The search expands braces: `{.env,*.ts}` means both.
   const globs = expandBraces(glob) ?? [glob]

@@ -40,6 +40,9 @@ export function buildAssessment(piece: Piece, normalised: string): Assessment {
   // What comes from the network or is decoded is not written unseen, in a sandbox neither: the next call could run it.
   if (all.some(({ code, held }) => !held && /^(net|obfuscation)\./.test(code)))
     for (const reason of all) if (/^(write\.|path\.outside$)/.test(reason.code)) delete reason.held
+  // A migration that is everyday on this machine is none in an environment that others use.
+  if (all.some(({ code }) => code === 'env.far'))
+    for (const reason of all) if (/^db\.(migrate|read)$/.test(reason.code)) reason.code = 'db.change'
   const reasons = unique(all).sort((one, other) =>
     isHigherRisk(one.risk, other.risk) ? -1 : isHigherRisk(other.risk, one.risk) ? 1 : 0,
   )

@@ -58,6 +58,8 @@ export function judgeAssignment(
   if (/\(\)\s*\{/.test(quoted)) add({ code: 'env.hijack', risk: 'HIGH', text: `${name} is set to a function`, at })
   // An empty pager, or `cat`, is the usual way to switch paging off.
   if (/PAGER$/.test(name) && (quoted === '' || quoted === 'cat') && value?.known) return
+  if (/(^|_)(ENV|ENVIRONMENT|STAGE)$/.test(name) && (!value?.known || /^(prod\w*|live|stag\w*)$/i.test(quoted)))
+    add({ code: 'env.far', risk: 'LOW', text: `${name} names an environment that others use`, at })
   if (HARMLESS.test(name)) {
     if (value?.known && OUTSIDE.test(quoted)) add(oddReason(name, at))
     return

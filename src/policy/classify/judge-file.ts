@@ -150,8 +150,12 @@ export function emptiesFile(
       written.endsWith(`/${read}`)
     )
   }
-  return pipe.some(printsNothing) || [...pipe.flat(), ...inputs].some(isNamed)
+  const words = [...pipe.flat(), ...inputs]
+  // Nobody writes so many by hand; each redirect would read all of them again.
+  return words.length > MAX_WORDS || pipe.some(printsNothing) || words.some(isNamed)
 }
+
+const MAX_WORDS = 100
 
 function bare(path: string): string {
   return path.replace(/^(\.\/+)+/, '')

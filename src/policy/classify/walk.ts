@@ -102,6 +102,8 @@ export class CommandWalker {
     const isKnown = values?.every(arg => arg.known && arg.secret === undefined) && !scope.unknown.has(node.name)
     if (values?.some(arg => arg.secret !== undefined)) scope.secrets.add(node.name)
     if (!values || !isKnown || values.length > MAX_ROUNDS) {
+      if (node.body.some(startsProcesses))
+        addReason(state.piece, { code: 'proc.many', risk: 'MEDIUM', text: 'a loop starts many processes at once', at })
       if (values?.every(arg => arg.known || arg.listed)) noteListed(scope, node.name)
       scope.unknown.add(node.name)
       return walkUncertain(scope, () => this.#nodes(node.body, state))
@@ -304,6 +306,13 @@ function tooDeepReason(at: Span): Reason {
 
 function secretReason(name: string, at: Span): Reason {
   return { code: 'secret.variable', risk: 'HIGH', text: `${name} looks like a secret`, at }
+}
+
+/** Whether something runs in the background, so that the next round of a loop does not wait for it. */
+function startsProcesses(node: ShellNode): boolean {
+  if (node.is === 'command') return false
+  if (node.is === 'group' && node.background) return true
+  return (node.is === 'pipeline' ? node.parts : node.body).some(startsProcesses)
 }
 
 /** Whether a function starts itself in a pipe or in the background, which makes endless copies. */

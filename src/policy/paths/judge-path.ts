@@ -121,6 +121,20 @@ function explainOwnFile(relative: string): string | undefined {
   return undefined
 }
 
+/** Why reading everything below a path would also read secrets: it is a whole home, machine or set of processes, or a hidden folder of a home. */
+export function explainWideRead(path: string, home: string): Reason | undefined {
+  const bare = path.replace(/\/+$/, '') || '/'
+  if (
+    /^(\/|\/home|\/root|\/Users|\/etc|\/proc(\/.*)?|\/sys|\/run|\/var\/run)$/.test(bare) ||
+    bare === home ||
+    home.startsWith(`${bare}/`)
+  )
+    return { code: 'read.everything', risk: 'HIGH', text: `${path} is everything a person has, secrets too` }
+  if (bare.startsWith(`${home}/.`) && !bare.slice(home.length + 2).includes('/'))
+    return { code: 'read.hidden', risk: 'MEDIUM', text: `${path} holds settings of programs, which often hold a token` }
+  return undefined
+}
+
 /** Whether a path is below /tmp, of which a sandbox has its own. Beside a project that is in /tmp itself are a person's other things. */
 export function isTemporary(path: string, { boundary }: Pick<Fence, 'boundary'>): boolean {
   return path.startsWith('/tmp/') && path.length > 5 && !boundary.startsWith('/tmp/')

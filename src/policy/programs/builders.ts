@@ -41,7 +41,7 @@ const PROGRAM_NAME =
 /** make and the like run what the project's own file says for a target, as `npm run` does. */
 const make: ProgramRule = call => {
   const runs = call.args.find(arg =>
-    /^(--eval|-E|SHELL=|.*\.SHELLFLAGS|MAKEFLAGS=|--shell|-c$|--command)/.test(arg.value),
+    /^(--ev|-E|SHELL=|.*\.SHELLFLAGS|MAKEFLAGS=|--shell|-c$|--command)/.test(arg.value),
   )
   if (runs) call.say('flag.runs', 'HIGH', `${runs.text} makes ${call.name} run something else`, runs)
   const { flags, operands, unknown } = scanFlags(call.args, MAKE_FLAGS)
@@ -184,15 +184,13 @@ export const BUILDERS: ProgramRules = {
       high: /^--?(run_under|host_javabase|bazelrc|noworkspace_rc|override_repository|output_base|output_user_root|disk_cache|remote_.*|server_javabase|experimental_.*|workspace_status_command|shell_executable|test_env|action_env|host_jvm_args|crosstool_top|spawn_strategy|strategy|package_path|embed_label)(=|$)/,
     }),
   ),
-  ...named(
-    'flutter dart elm',
-    tool({
-      verbs: 'test analyze format build doctor make info devices config pub fix',
-      flags:
-        '-o: --coverage --name: --plain-name: --tags: --concurrency: --no-pub --set-exit-if-changed --fatal-infos --fatal-warnings --output: --reporter: --optimize --release --debug --profile --no-sound-null-safety --line-length: --platform: --apply --dry-run --no-fatal-infos --machine',
-      medium: /^(publish|global|add|cache|config|pub|devices|--dart-define.*|-o)$/,
-    }),
-  ),
+  ...named('flutter dart', call => {
+    const line = call.args.map(({ value }) => value).join(' ')
+    if (/^pub (get|deps|outdated)( --(offline|no-example|json))*$/.test(line))
+      return call.say('pkg.read', 'MEDIUM', `${call.name} reads the packages of the project`)
+    FLUTTER(call)
+  }),
+  elm: call => FLUTTER(call),
   ...named(
     'swiftlint swiftformat',
     tool({
@@ -328,4 +326,11 @@ const CMAKE = tool({
   words: true,
   flags:
     '-S: -B: -G: -D* -U: -W* -j* -L -LA -LH -N --build: --target: -t: --config: --parallel --clean-first --verbose --preset: --list-presets --workflow --log-level: --trace --warn-uninitialized -A: -T:',
+})
+
+const FLUTTER = tool({
+  verbs: 'test analyze format build doctor make info devices config pub fix',
+  flags:
+    '-o: --coverage --name: --plain-name: --tags: --concurrency: --no-pub --set-exit-if-changed --fatal-infos --fatal-warnings --output: --reporter: --optimize --release --debug --profile --no-sound-null-safety --line-length: --platform: --apply --dry-run --no-fatal-infos --machine',
+  medium: /^(publish|global|add|cache|config|pub|devices|--dart-define.*|-o)$/,
 })

@@ -98,6 +98,7 @@ export const BYTES: ProgramRules = {
     const [verb, ...rest] = call.args
     if (verb && /^(version|dgst|list|ciphers|rand|prime|sha256|sha1|md5)$/.test(verb.value))
       return DIGEST({ ...call, args: rest })
+    if (verb && /^(x509|crl)$/.test(verb.value) && rest.every(showsCertificate)) return
     if (verb && /^(s_client|s_server|s_time)$/.test(verb.value))
       call.say('net.raw', verb.value === 's_server' ? 'HIGH' : 'MEDIUM', 'openssl opens a connection', verb)
     else call.say('crypto', 'MEDIUM', 'openssl handles keys, certificates or encrypted data')
@@ -109,6 +110,16 @@ export const BYTES: ProgramRules = {
     const loads = call.args.find(arg => /^--?(engine|provider|config|provider-path)$/.test(arg.value))
     if (loads) call.say('flag.runs', 'HIGH', `${loads.text} makes openssl load code`, loads)
   },
+}
+
+/** Words with which openssl prints what a certificate says. It prints no key, whatever is in the file. */
+function showsCertificate({ known, value }: Arg, at: number, words: readonly Arg[]): boolean {
+  if (!known || /key|^[/~]|\.\.\//i.test(value)) return false
+  if (words[at - 1]?.value === '-in') return !value.startsWith('-')
+  if (/^-(checkend|inform|nameopt|certopt|ext)$/.test(words[at - 1]?.value ?? '')) return /^[\w,]+$/.test(value)
+  return /^-(in|noout|text|dates|startdate|enddate|subject|issuer|serial|fingerprint|sha(1|256)|email|hash|purpose|ocsp_uri|checkend|inform|nameopt|certopt|ext|lastupdate|nextupdate)$/.test(
+    value,
+  )
 }
 
 const LDD = reader({ operands: 'text', harmless: '-vudr --verbose --unused --data-relocs --function-relocs' })

@@ -231,7 +231,14 @@ const PROPOSES: VerbRow[] = [
 
 /** Whether a proposal goes to the project's own repository, with a text that can be read here. */
 function isOwnProposal({ args }: ProgramCall): boolean {
-  return args.every(({ known, value }) => known && !/^(-R|--repo|-H|--hostname|--recover)(=|$)/.test(value))
+  // A file with the text is one that was written to be read.
+  const isText = (value: string) => /^(-|[\w-][\w./-]*\.(md|txt))$/.test(value) && !value.includes('..')
+  return args.every(({ known, value }, at) => {
+    if (!known || /^(-R|--repo|-H|--hostname|--recover)(=|$)/.test(value)) return false
+    const [, attached] = /^(?:--body-file=|-F=?)(.+)$/s.exec(value) ?? []
+    if (attached !== undefined) return isText(attached)
+    return !/^(--body-file|-F)$/.test(args[at - 1]?.value ?? '') || isText(value)
+  })
 }
 
 /** Clouds, clusters and hosting: HIGH for destroying, MEDIUM for reading and changing. */

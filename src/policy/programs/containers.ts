@@ -141,9 +141,14 @@ function docker(call: ProgramCall): undefined {
       line,
     )
   )
-    return call.say('container.read', 'MEDIUM', `${call.name} looks at containers`, verb)
+    return call.say(
+      /inspect$/.test(line) && showsEnvironment(call) ? 'env.print' : 'container.read',
+      'MEDIUM',
+      `${call.name} looks at containers`,
+      verb,
+    )
   if (/^(run|exec|create|container (run|exec|create))$/.test(line))
-    return judgeRun(call, operands.slice(grouped ? 2 : 1), verb)
+    return judgeRun(call, (grouped ? second : undefined) ?? verb)
   if (/^(build|image build|buildx (build|bake)|pull|start|restart|tag|attach|unpause)$/.test(line))
     return call.say(
       /^(build|image build)/.test(line) && isOwnBuild(call)
@@ -156,6 +161,13 @@ function docker(call: ProgramCall): undefined {
       verb,
     )
   call.say('container.other', 'MEDIUM', `${call.name} ${line}`, verb)
+}
+
+/** `docker inspect` shows the variables of a container, unless a format says what else is wanted. */
+function showsEnvironment(call: ProgramCall): boolean {
+  if (call.args.some(({ value }) => /^(volume|network|context|buildx|manifest)$/.test(value))) return false
+  const format = findFlags(call.args, ['-f', '--format'], 'f').at(-1)?.value
+  return !format?.known || /env|json|\{\{-?\s*\.(Config)?\s*-?\}\}|range|index/i.test(format.value)
 }
 
 /** `docker build .` runs the project's own file; with another context, or flags that pass in more, it is not just that. */
@@ -194,14 +206,24 @@ function isFlagOnly(arg: Arg, before: string): boolean {
 }
 
 /** A command in a container is judged like any other, and is never LOW. */
-function judgeRun(call: ProgramCall, words: Arg[], verb: Arg): undefined {
-  call.say('container.run', 'MEDIUM', `${call.name} runs something in a container`, verb)
-  const image = words[0]
-  if (image === undefined) return
+function judgeRun(call: ProgramCall, verb: Arg): undefined {
+  // Here `-t` is a terminal and no tag.
+  const valued = VALUED.filter(flag => flag !== '-t')
+  const [image] = findOperands(call.args.slice(call.args.indexOf(verb) + 1), valued)
   // Flags after the image belong to the command that runs in it.
-  const inner = call.args.slice(call.args.indexOf(image) + 1)
+  const inner = image ? call.args.slice(call.args.indexOf(image) + 1) : []
+  const own = image ? call.args.slice(call.args.indexOf(verb) + 1, call.args.indexOf(image)) : call.args
+  const looks =
+    verb.value === 'exec' &&
+    call.args.every(arg => arg.known) &&
+    own.every(arg => /^(-[it]+|--interactive|--tty)$/.test(arg.value)) &&
+    LOOKS.test(inner[0]?.value ?? '')
+  call.say(looks ? 'container.read' : 'container.run', 'MEDIUM', `${call.name} runs something in a container`, verb)
   if (inner.length > 0) call.run(inner)
 }
+
+/** Programs that only look, in whichever container. */
+const LOOKS = /^(ls|cat|head|tail|grep|wc|ps|df|du|pwd|date|id|whoami|uname|stat)$/
 
 /** Everyday verbs of compose: they start and stop what the project's own file says. */
 const COMPOSE_VERBS = /^(up|down|stop|start|restart|create|pull|build|exec|run|pause|unpause|watch|wait)$/

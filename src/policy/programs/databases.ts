@@ -1,7 +1,7 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
-import { type Arg, isFlag } from '../shell/args.ts'
+import { type Arg, findFlag, isFlag } from '../shell/args.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
-import { comesFromNetwork } from './run-code.ts'
+import { comesFromNetwork, judgeInline } from './run-code.ts'
 
 /** SQL and the like that loses data or reaches outside of the database. */
 const DESTROYS =
@@ -47,7 +47,11 @@ function client(call: ProgramCall): undefined {
     ...findFedTexts(call),
   ]
   if (comesFromNetwork(call)) call.say('pipe.interpreter', 'HIGH', `bytes from the network reach ${call.name}`)
-  const out = call.args.find(arg => /^(-o|-L|--output|--log-file|--tee|--pager)(=|$)|^-[oL]./.test(arg.value))
+  const out = findFlag(
+    call.args,
+    ['-o', '-L', '--output', '--log-file', '--tee', '--pager'],
+    'cdfhpUvFRTWPCAoLDeuS',
+  )?.arg
   if (out && OUTPUTS.test(call.name)) call.say('write.flag', 'HIGH', `${out.text} makes ${call.name} write or run`, out)
   const words = call.args
     .filter(arg => !isFlag(arg))
@@ -73,21 +77,50 @@ function client(call: ProgramCall): undefined {
   }
   const script = call.args.find(arg => /^(--init|-init|--load-extension|-cmd|--eval-file|-x$|--pipe)$/.test(arg.value))
   if (script) call.say('db.reach', 'HIGH', `${script.text} runs more`, script)
+  judgeLiterals(call, texts)
+  const far = call.args.find(
+    ({ value }, at) =>
+      namesFarDatabase(value) ||
+      (/^mongo/.test(call.name) &&
+        /^[\w.-]+(:\d+)?\/\w+$/.test(value) &&
+        !/^(localhost|127\.0\.0\.1)[:/]/.test(value)) ||
+      (/^(-h|--host)$/.test(call.args[at - 1]?.value ?? '') && !LOCAL_HOST.test(value)) ||
+      (/^(-h.|--host=)/.test(value) &&
+        !/^sqlite|^duckdb/.test(call.name) &&
+        !LOCAL_HOST.test(value.replace(/^(-h|--host=)/, ''))),
+  )
+  if (far) call.say('db.open', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
   if (isJudged) return
   const line = texts.filter(arg => !isFlag(arg)).map(arg => arg.value)
   const file = call.args.some(arg => /^(-f|--file|-init)/.test(arg.value))
   if (call.feed.piped || call.feed.file || file)
     return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
-  if (line.some(onlyReads) && !line.some(word => CHANGES.test(word)))
+  if (line.some(text => onlyReads(text) || MONGO_READS.test(text)) && !line.some(word => CHANGES.test(word)))
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
 }
+
+/** Texts in statements may name files: `read_csv('.env')`, `from '/etc/x'`. */
+function judgeLiterals(call: ProgramCall, texts: readonly Arg[]): undefined {
+  for (const arg of texts)
+    for (const [, single, double] of arg.value.matchAll(/'([^'\s]+)'|"([^"\s]+)"/g)) {
+      const value = single ?? double ?? ''
+      call.secret({ ...arg, value })
+      if (/^duckdb$|^clickhouse/.test(call.name) && /^([/~]|\.\.\/|[a-z0-9]+:\/\/)/.test(value))
+        call.say('db.reach', 'MEDIUM', `${value} is outside the project`, arg)
+    }
+}
+
+const LOCAL_HOST = /^(localhost|127\.0\.0\.1|::1|\/.*|\.)$/
 
 const OUTPUTS = /^(psql|mysql|mariadb|pgcli|mycli|usql)$/
 
 /** Statements and functions that change something, anywhere in the text. */
 const CHANGES =
   /\b(insert|update|merge|create|call|do|copy|into|replace|upsert|set\s+role|pg_terminate_backend|pg_cancel_backend|setval|nextval|lo_\w+|dblink\w*|query_to_xml|writefile|readfile|edit|load_extension|hset|sadd|lpush|rpush|incr|expire|persist|rename|publish)\b/i
+
+const MONGO_READS =
+  /^\s*db(\.\w+)?\.(stats|version|serverStatus|getCollectionNames|getIndexes|find|findOne|count|countDocuments|estimatedDocumentCount|distinct)\([^()]*\)(\.(pretty|limit|skip|sort|count|toArray)\([^()]*\))*\s*;?\s*$/
 
 function onlyReads(text: string): boolean {
   return text
@@ -173,6 +206,11 @@ function migrations(rows: VerbRow[]): ProgramRule {
     ],
   })
   return call => {
+    const text = /^(manage\.py|django-admin)$/.test(call.name) ? findShellText(call) : undefined
+    if (text) {
+      call.say('script.run', 'MEDIUM', `${call.name} runs a program text with the project loaded`)
+      return judgeInline({ ...call, name: 'python3' }, text)
+    }
     rule(call)
     const unasked = call.args.find(({ value }) => /^--(no-input|noinput)$/.test(value))
     if (unasked && !call.args.some(({ value }) => /^(collectstatic|test|makemigrations|migrate)$/.test(value)))
@@ -182,9 +220,16 @@ function migrations(rows: VerbRow[]): ProgramRule {
   }
 }
 
+/** The text of `manage.py shell -c TEXT`. */
+function findShellText({ args }: ProgramCall): Arg | undefined {
+  const [verb, flag, text, ...rest] = args
+  return verb?.value === 'shell' && /^(-c|--command)$/.test(flag?.value ?? '') && rest.length === 0 ? text : undefined
+}
+
 /** Whether a word names a database elsewhere: an address that is not on this machine, or an environment that others use. */
 function namesFarDatabase(word: string): boolean {
   if (/\b(prod|production|staging|live|remote|linked)\b/i.test(word)) return true
+  if (!word.includes('://')) return false
   const [, host] = /[a-z][a-z0-9+.-]*:\/\/(?:[^@/]*@)?([^/?]*)/i.exec(word) ?? []
   return host !== undefined && !/^(localhost|127\.0\.0\.1|\[::1\]|)(:\d+)?$/.test(host) && !/^sqlite/i.test(word)
 }

@@ -10,7 +10,7 @@ import { fd, find } from './find.ts'
 import { judgeFlags, named, reader } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 import { sed } from './sed.ts'
-import { isFreshFolder, judgeArchive, judgeCopiedFolder, judgePacked, judgePatch } from './written-files.ts'
+import { isEmptyFolder, judgeArchive, judgeCopiedFolder, judgePacked, judgePatch } from './written-files.ts'
 
 /** Flags with which tar still only lists an archive. */
 const LISTING =
@@ -61,7 +61,7 @@ function tar(call: ProgramCall): undefined {
     ({ known, value }) => known && (!/^-/.test(value) || /^(-[xvzjJaf]+|-C|--strip-components=\d)$/.test(value)),
   )
   // What is unpacked may be a file that steers tools outside of the sandbox.
-  const isHeld = isSeen && isPlain && into.length === 1 && isFreshFolder(call, into[0]?.value)
+  const isHeld = isSeen && isPlain && into.length === 1 && isEmptyFolder(call, into[0]?.value)
   if (!lists) call[isHeld ? 'hold' : 'say']('file.archive', 'MEDIUM', 'tar packs or unpacks files')
   if (out?.value && /c|r|u|A/.test(mode.replace(/^--?/, '')) && !lists && out.value.value !== '-')
     call.path(out.value, 'write')
@@ -134,7 +134,8 @@ export const FILES: ProgramRules = {
       noteWritten(arg, call)
       const { file, text, upstream = [] } = call.feed
       const pipe = text ? [[text]] : file ? [[file]] : upstream.map(({ words }) => words)
-      const isEmptied = file?.value === '/dev/null' || emptiesFile(arg, pipe)
+      // With nothing to read it makes an empty file.
+      const isEmptied = pipe.length === 0 || file?.value === '/dev/null' || emptiesFile(arg, pipe)
       const say = staysInSandbox(arg, call) && !isEmptied ? call.hold : call.say
       say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
     }
@@ -182,7 +183,7 @@ export const FILES: ProgramRules = {
     const isSeen =
       call.name === 'unzip' && !lists && judgeArchive(call, findOperands(call.args, ['-d', '-x', '-P'])[0], folder)
     const isPlain = call.args.every(({ known, value }) => known && (!/^-/.test(value) || /^-(q+|o|d)$/.test(value)))
-    if (isSeen && isPlain && isFreshFolder(call, folder))
+    if (isSeen && isPlain && isEmptyFolder(call, folder))
       call.hold('file.archive', 'MEDIUM', 'unzip unpacks files into a folder')
     else if (!lists || odd) archive(call)
     if (!lists && /^(gunzip|bunzip2|unxz|unzstd|uncompress)$/.test(call.name))
@@ -195,6 +196,8 @@ export const FILES: ProgramRules = {
   }),
   ...named('gzip bzip2 xz zstd lz4 compress brotli pigz', call => {
     if (isPrintedOnly(call)) return
+    const all = findFlag(call.args, ['-r', '--recursive', '--files', '--files0', '--filelist', '--rm'], 'SoTMD')
+    if (all) call.say('file.delete', 'HIGH', `${all.arg.text} replaces many files`, all.arg)
     call.say('file.edit', 'MEDIUM', `${call.name} replaces files`)
     const out = findFlag(call.args, ['-o', '--output', '--output-dir-flat', '--output-dir-mirror', '--trace'], 'oDTMS')
     for (const arg of [...findOperands(call.args), ...(out?.value ? [out.value] : [])]) call.path(arg, 'write')

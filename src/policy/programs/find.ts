@@ -69,6 +69,9 @@ export function find(call: ProgramCall): undefined {
     const path = arg.value.replace(/\/+$/, '') || '/'
     if (path === '/' || path === call.scope.home)
       call.say('read.wide', 'MEDIUM', `${arg.text} is the whole machine or home`, arg)
+    const rights = args.find(({ value }) => /^-(perm|user|group|uid|gid|nouser|nogroup|writable)$/.test(value))
+    if (rights && leadsOut(arg.value, call.scope))
+      call.say('system.probe', 'MEDIUM', `${rights.text} looks for weak rights on the machine`, rights)
   }
 }
 

@@ -64,6 +64,8 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     const run = findFlag(args, ['-x', '--exec'], 'xsXCS')
     if (run?.value) call.shell(run.value)
     if (run) return say(call, 'git.exec', 'MEDIUM', 'git rebase runs a command', run.arg)
+    const drops = findFlag(args, ['--onto', '--root', '--skip'], 'xsXCS')
+    if (drops) return say(call, 'git.drop', 'MEDIUM', `${drops.arg.text} can leave out commits`, drops.arg)
     return say(call, 'git.rewrite', 'MEDIUM', 'git rebase rewrites the branch', args[0])
   },
   bisect: (call, args) => {

@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { judgeWritten } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
@@ -158,7 +159,19 @@ function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
   for (const arg of rest) call.path(isFlag(arg) ? { ...arg, value: '-' } : arg, 'read')
   if (SHOWS.test(module.value)) return judgeShown(call, module, rest)
   if (/^(timeit|cProfile|profile|trace|pdb|runpy)$/.test(module.value)) return judgeRun(call, module, rest)
+  const file = findModule(call, module.value)
+  if (file !== undefined) return judgeScriptFile(call, { ...module, value: file })
   call.say('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
+}
+
+/** The file of the project that a module's name stands for. */
+function findModule({ scope: { cwd }, fence }: ProgramCall, module: string): string | undefined {
+  if (cwd === undefined || !/^\w+(\.\w+)*$/.test(module)) return undefined
+  const base = module.replaceAll('.', '/')
+  return [`${base}/__main__.py`, `${base}.py`].find(file => {
+    const place = locatePath(file, cwd, fence)
+    return place.where === 'inside' && fence.look?.(place.path)?.is === 'file'
+  })
 }
 
 function judgeShown(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefined {

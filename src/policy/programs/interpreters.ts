@@ -91,7 +91,10 @@ function deno(call: ProgramCall): undefined {
   const [verb, ...rest] = findOperands(call.args)
   if (verb?.value === 'eval') return rest[0] ? judgeInline(call, rest[0]) : undefined
   if (verb && /^(test|lint|fmt|check|info|doc|types|bench|coverage|cache|outdated)$/.test(verb.value)) {
-    const odd = call.args.find(arg => isFlag(arg) && !DENO_FLAGS.test(arg.value))
+    // Programs of other languages have these rights without asking.
+    const isGranted = (value: string) =>
+      /^(test|bench)$/.test(verb.value) && /^--allow-(read|env)(=[\w][\w.,/-]*)?$/.test(value)
+    const odd = call.args.find(arg => isFlag(arg) && !DENO_FLAGS.test(arg.value) && !isGranted(arg.value))
     if (odd) call.hold('tool.flag', 'MEDIUM', `${odd.text} is not a flag of deno that the policy knows`, odd)
     return judgeForeignWords(call)
   }
@@ -142,46 +145,11 @@ export const INTERPRETERS: ProgramRules = {
     'python python2 python3 python3.8 python3.9 python3.10 python3.11 python3.12 python3.13 python3.14 pypy pypy3 py ipython',
     interpreter({ inline: ['-c'], module: '-m', valued: ['-W', '-X', '-Q', '--check-hash-based-pycs'], checks: [] }),
   ),
-  ...named(
-    'node nodejs',
-    interpreter({
-      inline: ['-pe', '-e', '--eval', '-p', '--print'],
-      loads: [
-        '-r',
-        '--require',
-        '--import',
-        '--loader',
-        '--experimental-loader',
-        '--env-file',
-        '--experimental-config-file',
-        '--openssl-config',
-        '--snapshot-blob',
-        '--build-snapshot',
-        '--build-sea',
-        '--diagnostic-dir',
-        '--redirect-warnings',
-        '--report-dir',
-        '--cpu-prof-dir',
-        '--heap-prof-dir',
-        '--trace-event-file-pattern',
-        '--icu-data-dir',
-        '--inspect',
-        '--inspect-brk',
-      ],
-      valued: [
-        '-C',
-        '--conditions',
-        '--test-name-pattern',
-        '--test-reporter',
-        '--test-reporter-destination',
-        '--max-old-space-size',
-        '--input-type',
-        '--stack-trace-limit',
-        '--watch-path',
-      ],
-      checks: ['-c', '--check'],
-    }),
-  ),
+  ...named('node nodejs', call => {
+    const door = call.args.find(({ value }) => /^--inspect/.test(value) && !INSPECTS_HERE.test(value))
+    if (door) call.say('net.serve', 'MEDIUM', `${door.text} lets others into the program`, door)
+    NODE(call)
+  }),
   ...named(
     'ruby jruby irb',
     interpreter({
@@ -259,3 +227,42 @@ function judgeRCommand(call: ProgramCall): undefined {
   judgeToolWords(call, call.args)
   call.say('pkg.other', 'MEDIUM', 'R CMD runs a tool of R', call.args[1])
 }
+
+/** The debugger of node, open to this machine only. */
+const INSPECTS_HERE = /^--inspect(-brk|-wait)?(=((127\.0\.0\.1|localhost):)?\d+)?$/
+
+const NODE = interpreter({
+  inline: ['-pe', '-e', '--eval', '-p', '--print'],
+  loads: [
+    '-r',
+    '--require',
+    '--import',
+    '--loader',
+    '--experimental-loader',
+    '--env-file',
+    '--experimental-config-file',
+    '--openssl-config',
+    '--snapshot-blob',
+    '--build-snapshot',
+    '--build-sea',
+    '--diagnostic-dir',
+    '--redirect-warnings',
+    '--report-dir',
+    '--cpu-prof-dir',
+    '--heap-prof-dir',
+    '--trace-event-file-pattern',
+    '--icu-data-dir',
+  ],
+  valued: [
+    '-C',
+    '--conditions',
+    '--test-name-pattern',
+    '--test-reporter',
+    '--test-reporter-destination',
+    '--max-old-space-size',
+    '--input-type',
+    '--stack-trace-limit',
+    '--watch-path',
+  ],
+  checks: ['-c', '--check'],
+})

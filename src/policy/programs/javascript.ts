@@ -1,5 +1,5 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { type Arg, deriveArg } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlags } from '../shell/args.ts'
 import { judgeNamedScripts } from './package-scripts.ts'
 import { named } from './rule-builders.ts'
 import { tool } from './run-code.ts'
@@ -20,11 +20,11 @@ export const JAVASCRIPT: ProgramRules = {
         -explainFiles -incremental -strict -noImplicitAny -strictNullChecks -skipLibCheck -esModuleInterop -target: -module:
         -moduleResolution: -jsx: -lib: -types: -allowJs -checkJs -resolveJsonModule -isolatedModules -noUnusedLocals
         -noUnusedParameters -noUncheckedIndexedAccess -exactOptionalPropertyTypes -declaration -emitDeclarationOnly
-        -sourceMap -force -verbose -dry -clean -diagnostics -extendedDiagnostics -preserveWatchOutput -noErrorTruncation
+        -sourceMap -force -verbose -dry -diagnostics -extendedDiagnostics -preserveWatchOutput -noErrorTruncation
         -traceResolution -noEmitOnError -allowImportingTsExtensions -rootDir: -baseUrl: -removeComments -downlevelIteration -all
         -noFallthroughCasesInSwitch -noImplicitReturns -forceConsistentCasingInFileNames -verbatimModuleSyntax -composite
         -erasableSyntaxOnly -outDir: -stopBuildOnErrors -locale:`,
-      medium: /^--?(init|generateTrace|generateCpuProfile|outFile|declarationDir|tsBuildInfoFile|plugins)$/i,
+      medium: /^--?(init|clean|generateTrace|generateCpuProfile|outFile|declarationDir|tsBuildInfoFile|plugins)$/i,
     }),
   ),
   ...named(
@@ -102,7 +102,8 @@ export const JAVASCRIPT: ProgramRules = {
   }),
   ...named('sass postcss tailwindcss', call => {
     call.say('tool.other', 'MEDIUM', `${call.name} writes the files that its words name`)
-    PLAIN(call)
+    for (const { value } of findFlags(call.args, ['-o', '--output'], 'o')) if (value) call.path(value, 'write')
+    STYLES(call)
   }),
   ...named(
     'gulp grunt expo lint-staged',
@@ -154,7 +155,7 @@ const RUN_ALL = tool({
     '-s -p -l -n -c -r -sn -ln --serial --parallel --sequential --print-label --print-name --continue-on-error --race --aggregate-output --max-parallel:',
 })
 
-const PLAIN = tool()
+const STYLES = tool({ flags: '-i: -o: -m -w --input: --output: --minify --watch --content: --style: --no-source-map' })
 const NODEMON = tool({
   flags: '-w: -e: -i: -x: -d: -L --watch: --ext: --ignore: --exec: --delay: --legacy-watch --signal:',
 })

@@ -70,9 +70,15 @@ export const MACHINE: ProgramRules = {
     harmless:
       '-acglnpsStTuUVZAGh -H: -N: -C: --arguments --compact-not --long --numeric-sort --show-pids --show-parents',
   }),
+  uuidgen: reader({
+    operands: 'text',
+    harmless: '-rtmsx67 -n: -N: -C: --random --time --md5 --sha1 --hex --namespace: --name: --count:',
+  }),
   lsof: reader({
     operands: 'text',
-    harmless: `-abChlnNOPtRUvVwXKMzZE -i? -p: -u: -c: -d: -g? -s? -F? -o? -T? -f? -S? -r? -L? -e: -x?`,
+    harmless: `-abChlnNOPtRUvVwXKMzZE -i? -c: -d: -s? -F? -o? -T? -f? -S? -r? -L? -e: -x?`,
+    // What other processes and people have open.
+    asks: '-p: -u: -g?',
     // It reads or writes a cache file of devices.
     writes: '-D:',
   }),

@@ -132,12 +132,12 @@ function wget(call: ProgramCall): undefined {
   const { args } = call
   const shorts = 'OoaeitTwQPUBAR'
   const odd = args.find(arg =>
-    /^(--(use-a|post-f|body-f|conf|exec|input-f|load-c|save-c|rejected|warc|output-f|append-o|on-|ca-c|private|cert|hsts-f|proxy|bind|dns|directory-p|local-e|convert|mirror|keep-s|save-h|delete)[a-z-]*|-[a-zA-Z]*[eaiox]|-source|-dump-script|-exec)(=|$)|^-[eaio]./.test(
+    /^(--(us|post-f|body-f|conf|exec|input-f|load-c|save-c|rejected|warc|output-f|append-o|on-|ca-c|private|cert|hsts-f|proxy|bind|dns|directory-p|local-e|convert|mirror|keep-s|save-h|delete)[a-z-]*|-[a-zA-Z]*[eaiox]|-source|-dump-script|-exec)(=|$)|^-[eaio]./.test(
       arg.value,
     ),
   )
   if (odd) call.say('net.odd', 'HIGH', `${odd.text} makes it send, write or run`, odd)
-  const post = args.find(arg => /^--(post-data|body-data|method)/.test(arg.value))
+  const post = findFlag(args, ['--post-data', '--post-file', '--body-data', '--method'])?.arg
   if (post) call.say('net.change', 'MEDIUM', `${post.text} sends data`, post)
   const out = findFlag(args, ['-O', '--output-document'], shorts)
   const quiet =
@@ -153,9 +153,15 @@ function wget(call: ProgramCall): undefined {
 /** Judges what every network call has in common: the address, and the data that leaves with it. */
 function judgeNetworkCall(call: ProgramCall): undefined {
   call.say('net.get', 'MEDIUM', `${call.name} goes to the network`)
+  const acts = call.args.find(({ value }) => /^[\w.:[\]/@-]*[./:]/.test(value) && ACTS.test(value))
+  if (acts) call.say('net.change', 'MEDIUM', `${acts.text} sounds as if it changed something`, acts)
   judgeSentData(call)
   for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^.*?[@=<](?=[./~\w])/, '') })
 }
+
+/** An address whose last part is a deed. */
+const ACTS =
+  /[/?&=](delete|destroy|drop|remove|shutdown|reboot|restart|reset|purge|wipe|terminate|deploy|kill|revoke|disable|logout)(?=[?&=]|\/?$)/i
 
 /** Judges the data that leaves with a network call: secrets, output of commands, and its input. */
 function judgeSentData(call: ProgramCall): undefined {
@@ -195,6 +201,8 @@ export const NETWORK: ProgramRules = {
       '',
     )
     if (odd) call.say('flag.unusual', 'HIGH', `${odd.arg.text} makes it run or write`, odd.arg)
+    const filled = /^ping6?$/.test(call.name) ? findFlag(call.args, ['-p', '--pattern'], 'cistwWIQMmlFTSp') : undefined
+    if (filled) call.say('net.send', 'HIGH', `${filled.arg.text} sends bytes of its own`, filled.arg)
   }),
   ...named('nc ncat netcat nc.openbsd nc.traditional', call => {
     const runs = findFlag(call.args, ['-e', '-c', '--exec', '--sh-exec', '--lua-exec'], 'weicpsXx')

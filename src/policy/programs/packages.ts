@@ -5,6 +5,7 @@ import { isInstalled, judgeUnlisted, judgeUnlistedProgram } from './lock-files.t
 import { type Manager, manager } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
+import { judgeStep } from './step-names.ts'
 
 const NODE_HIGH: [RegExp, string][] = [
   [
@@ -247,19 +248,11 @@ export const PACKAGES: ProgramRules = {
     ],
     otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'works on packages' },
   }),
-  lerna: verbs({
-    rows: [
-      [/^(publish|version)( |$)/, 'HIGH', 'pkg.publish', 'publishes'],
-      [
-        /^(run|ls|list|la|ll|changed|diff|bootstrap|info|build|test)( |$)/,
-        'MEDIUM',
-        'script.run',
-        'runs scripts of the project',
-      ],
-      [/^exec( |$)/, 'MEDIUM', 'pkg.exec', 'runs a program in every package'],
-    ],
-    otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'works on packages' },
-  }),
+  lerna: call => {
+    for (const step of findOperands(call.args, ['--scope', '--ignore', '--since', '--concurrency']).slice(1))
+      judgeStep(call, step)
+    LERNA(call)
+  },
   ...named(
     'nvm fnm volta asdf mise rbenv pyenv nodenv goenv jenv sdk rustup corepack n rvm tfenv proto',
     verbs({
@@ -298,3 +291,17 @@ function system(call: ProgramCall): undefined {
     return call.say('pkg.exec', 'MEDIUM', `${call.name} may fetch a program and runs it`)
   call.say('system.packages', 'HIGH', `${call.name} changes the programs of the machine`)
 }
+
+const LERNA = verbs({
+  rows: [
+    [/^(publish|version)( |$)/, 'HIGH', 'pkg.publish', 'publishes'],
+    [
+      /^(run|ls|list|la|ll|changed|diff|bootstrap|info|build|test)( |$)/,
+      'MEDIUM',
+      'script.run',
+      'runs scripts of the project',
+    ],
+    [/^exec( |$)/, 'MEDIUM', 'pkg.exec', 'runs a program in every package'],
+  ],
+  otherwise: { risk: 'MEDIUM', code: 'pkg.other', text: 'works on packages' },
+})

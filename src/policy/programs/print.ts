@@ -175,7 +175,9 @@ const GLOW = reader({
 /** Pagers. Without a terminal they only print; at a terminal some of their keys start programs. */
 export const PAGERS: ProgramRules = {
   ...named('less more most', call => {
-    const command = call.args.find(arg => /^\+\+?[^\d/G]/.test(arg.value))
+    const command = call.args.find(
+      arg => arg.value.startsWith('+') && !/^\+\+?(\d+[gG%]?|[FG]|\/[\w .:-]+)$/.test(arg.value),
+    )
     if (command) call.say('flag.runs', 'HIGH', `${command.text} is a command for ${call.name}`, command)
     LESS({ ...call, args: call.args.filter(arg => !/^\+/.test(arg.value)) })
   }),

@@ -95,6 +95,12 @@ export function python(call: ProgramCall): undefined {
   }
   if (/^(test|fmt|check|lint|format|typing|docs)( |$)/.test(line) && /^(hatch|pdm|rye|uv|poetry)$/.test(name))
     return call.say('script.run', 'MEDIUM', `${name} ${line} checks the project`, verb)
+  if (
+    name === 'uv' &&
+    /^venv( \.?venv)?$/.test(line) &&
+    args.every(arg => !isFlag(arg) || /^(--python|-p|--seed)$/.test(arg.value))
+  )
+    return call.say('tool.other', 'MEDIUM', 'uv makes a folder for packages', verb)
   if (/^(uninstall|remove|pip uninstall)( |$)/.test(line))
     return call.say('pkg.remove', 'MEDIUM', `${name} removes packages`, verb)
   const adds = /^(install|add|inject|download|wheel|(pip|tool) install)( |$)/.exec(line)?.[1]

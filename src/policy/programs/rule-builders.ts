@@ -3,6 +3,7 @@ import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { judgeAssignment } from '../classify/environment.ts'
 import { isStandardDevice } from '../classify/judge-file.ts'
+import { explainWideRead } from '../paths/judge-path.ts'
 import { findSecretPart, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { expandBraces } from '../shell/expand.ts'
@@ -62,6 +63,8 @@ export function verbs(table: VerbTable): ProgramRule {
     else if (risk !== 'LOW')
       call.say(code, risk, `${call.name} ${line.split(' ').slice(0, 3).join(' ')}: ${text}`, operands[0] ?? call.head)
     else if (table.known) judgeKnown(call, table.known)
+    const others = code === 'infra.read' ? call.args.find(isForOthers) : undefined
+    if (others) call.say('infra.elsewhere', 'MEDIUM', `${others.text} is an environment that others use`, others)
     if (table.ofProject) judgeToolWords(call, call.args)
     const out = table.paths && call.args.find(arg => /^([/~]|\.\.\/|fileb?:\/\/[/~.])/.test(arg.value))
     if (out && !isInside(out.value, call.fence.boundary))
@@ -79,6 +82,18 @@ export function verbs(table: VerbTable): ProgramRule {
     }
   }
 }
+
+/** The value of a flag that says where a tool looks, if that is an environment that others use: `--context prod`, `--profile=live`. */
+function isForOthers({ value, known }: Arg, at: number, args: readonly Arg[]): boolean {
+  const [, flag = '', attached] = /^(--?[\w-]+)(?:=(.*))?$/s.exec(value) ?? []
+  const before = args[at - 1]?.value ?? ''
+  if (WHERE.test(flag) && attached !== undefined) return !known || OTHERS.test(attached)
+  return WHERE.test(before) && (!known || OTHERS.test(value))
+}
+
+const WHERE =
+  /^(-n|-e|--(kube-)?context|--namespace|--profile|--project|--cluster|--env|--environment|--stage|--account|--subscription|--workspace|--config-env)$/
+const OTHERS = /(^|[-_./@:])(prod|production|prd|live|staging)([-_./@:]|$)/i
 
 /** More flags than this in one call are not read both ways. */
 const MOST_READINGS = 64
@@ -203,10 +218,8 @@ export function judgeWritten(call: ProgramCall, flag: Arg, value: Arg | undefine
 /** Reading everything below `/` or the home directory also reads the secrets there. */
 function judgeDeep(call: ProgramCall, arg: Arg): undefined {
   if (!arg.known) return
-  const path = arg.value.replace(/\/+$/, '') || '/'
-  const { home } = call.scope
-  if (/^(\/|\/home|\/root|\/Users|\/etc)$/.test(path) || path === home || home.startsWith(`${path}/`))
-    call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
+  const wide = explainWideRead(arg.value, call.scope.home)
+  if (wide) call.say(wide.code, wide.risk, wide.text, arg)
 }
 
 export interface WrapperRow extends FlagSpec {

@@ -29,7 +29,7 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
     call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
     return
   }
-  if (PRINTS_A_TEXT.test(code.value))
+  if (PRINTS_A_TEXT.test(code.value) || PRINTS_A_VERSION.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
   const computes = onlyComputes(code.value)
   // In a text that only computes, the words of a command are a string.
@@ -45,6 +45,9 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
 const COMMAND_WORDS = 1
 /** One call that prints one literal without interpolation. */
 const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
+
+/** Python that prints which version of a package is installed. */
+const PRINTS_A_VERSION = /^\s*import (\w+)\s*;\s*print\(\s*\1(\.\w+)*\.__(version|file)__\s*\)\s*$/
 
 /** Code that is loaded from outside of the project or from the text itself. */
 const FOREIGN =

@@ -26,7 +26,10 @@ const ENV = wrapper({
 export const RUNNERS: ProgramRules = {
   hyperfine: call => {
     for (const arg of call.args) if (!isFlag(arg) && !/^\d+$/.test(arg.value)) call.shell(arg)
-    call.say('bench', 'MEDIUM', 'hyperfine runs commands many times')
+    const isPlain = call.args.every(
+      ({ value }) => !value.startsWith('-') || /^(-[wrmMN]|--(warmup|runs|min-runs|max-runs|shell=none))$/.test(value),
+    )
+    call.say(isPlain ? 'script.run' : 'bench', 'MEDIUM', 'hyperfine runs commands many times')
   },
   env: envRule,
   printenv: call => {
@@ -42,7 +45,10 @@ export const RUNNERS: ProgramRules = {
     const text = readFedText(call, flags)
     const isListed = text === undefined && isFedByList(call, rest)
     // To echo words does nothing with them.
-    const isEchoed = rest.every(arg => arg.known) && /^(echo|printf)$/.test(rest[0]?.value ?? 'echo') && rest.length < 2
+    const isEchoed =
+      rest.every(arg => arg.known) &&
+      /^(echo|printf|basename|dirname)$/.test(rest[0]?.value ?? 'echo') &&
+      rest.length < 2
     const code = text !== undefined || isListed || isEchoed ? 'arg.listed' : 'arg.unknown'
     // Numbers of processes and nothing else: in a sandbox they are the agent's own.
     if (code === 'arg.unknown' && rest[0]?.value === 'kill' && isFedByProcesses(call) && flags.every(isRunIfFed))
@@ -68,6 +74,7 @@ export const RUNNERS: ProgramRules = {
   },
   direnv: call => {
     const [verb, , ...rest] = call.args
+    if (call.args.length === 1 && /^(status|version)$/.test(verb?.value ?? '')) return
     call.say('wrapper.env', 'MEDIUM', 'direnv runs a file of the folder')
     if (verb?.value === 'exec') call.run(rest)
   },

@@ -49,7 +49,7 @@ export const SCRIPTING_TOOLS: ProgramRules = {
         --max-args: --good-names: --severity-level: --confidence-level: --skip: --tests: --min-confidence: --convention: --match:
         --total-average --show-complexity --min: --max: --ignore-init-module --hang-closing --first --aggregate: -x --evaluation:`,
       medium:
-        /^--(rcfile|load-plugins|init-hook|output-file|tee|config|append-config|generate-.*|output|html|bug-report|require-plugins|enable-extensions)|^-[or]$/,
+        /^--(rcfile|load-plugins|init-hook|output-file|tee|config|append-config|generate-.*|output|html|bug-report|require-plugins|enable-extensions)|^-o$/,
       high: /^--init-hook/,
     }),
   ),

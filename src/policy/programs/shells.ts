@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { wasWritten } from '../classify/judge-file.ts'
 import { type Arg, deriveArg, findFlag, findOperands, HOLE } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { listsFiles } from '../shell/printed.ts'
@@ -17,6 +18,8 @@ export const SHELLS: ProgramRules = {
     call.scope.tainted = true
     if (!file.known || file.value.startsWith('-') || file.value === '/dev/stdin' || /^\/(dev|proc)\//.test(file.value))
       return call.say('shell.unknown-text', 'HIGH', 'the shell reads a text that is known only when it runs', file)
+    if (isVersionManager(file.value, call.scope.home) && !wasWritten(file, call))
+      return call.say('script.run', 'MEDIUM', `${file.text} makes a version manager known to the shell`, file)
     judgeShellScript(call, file)
   }),
   ...named('cd pushd', call => {
@@ -26,6 +29,17 @@ export const SHELLS: ProgramRules = {
       return
     }
     if (TOP_LEVEL.test(target.text)) return moveTo(call, call.fence.boundary)
+    // A pattern without hidden folders leads into one of the project's own.
+    if (
+      target.known &&
+      target.glob &&
+      target.value.length < 256 &&
+      LISTED_FOLDER.test(target.value) &&
+      call.scope.cwd !== undefined
+    ) {
+      call.scope.cwd = undefined
+      return call.say('cwd.listed', 'MEDIUM', `${target.text} is one of several folders of the project`, target)
+    }
     if (!target.known || target.value === '-' || target.glob || /^[+-]\d+$/.test(target.value)) {
       call.scope.cwd = undefined
       return call.say('cwd.unknown', 'MEDIUM', `${target.text} is a folder known only when it runs`, target)
@@ -141,4 +155,14 @@ function shell(call: ProgramCall): undefined {
   if (feed.file) return judgeScriptFile(call, feed.file, 'HIGH')
   if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
   call.say('shell.interactive', 'MEDIUM', `${call.name} without a script waits for commands`)
+}
+
+const LISTED_FOLDER = /^(\.\/)?([\w@-][\w@.-]*\/)*[\w@*?-][\w@.*?-]*(\/[\w@*?-][\w@.*?-]*)*\/?$/
+
+/** A person's own version manager, by its place. Only a person can write there. */
+function isVersionManager(path: string, home: string): boolean {
+  const rest = path.startsWith(`${home}/`) ? path.slice(home.length + 1) : ''
+  return /^(\.nvm\/nvm\.sh|\.cargo\/env|\.asdf\/asdf\.sh|\.sdkman\/bin\/sdkman-init\.sh|\.rvm\/scripts\/rvm)$/.test(
+    rest,
+  )
 }

@@ -33,7 +33,9 @@ export function reachesBeyond(step: string): boolean {
   if (LOCAL.test(step)) return false
   const segments = step
     .replace(/^[^\w@:]+/, '')
-    .split(/[:/.]+/)
+    // `closeAndRelease` are two steps, and `build,deploy` are a list.
+    .replace(/And(?=[A-Z])/g, ':')
+    .split(/[:/.,\s]+/)
     .filter(Boolean)
     .map(splitWords)
   const words = segments.flat()

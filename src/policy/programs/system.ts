@@ -22,7 +22,7 @@ export const SYSTEM: ProgramRules = {
     }),
   ),
   journalctl: call =>
-    call.args.some(arg => /^--(vacuum|rotate|flush|update-catalog|setup-keys|sync|relinquish)/.test(arg.value))
+    call.args.some(arg => /^--(va|ro|fl|upd|set|sy|rel)/.test(arg.value))
       ? call.say('system.change', 'HIGH', 'journalctl removes logs')
       : call.say('system.read', 'MEDIUM', 'journalctl shows logs of the machine'),
   crontab: call => {
@@ -47,9 +47,10 @@ export const SYSTEM: ProgramRules = {
     )
   }),
   ...named(
-    'netstat ss arp iostat sar lsns lsipc findmnt blkid smartctl sensors acpi upower nvidia-smi rocm-smi system_profiler ioreg',
+    'netstat ss iostat sar lsns lsipc findmnt blkid smartctl sensors acpi upower nvidia-smi rocm-smi system_profiler ioreg',
     call => call.say('system.read', 'MEDIUM', `${call.name} looks at the machine`),
   ),
+  arp: call => call.say('net.scan', 'MEDIUM', 'arp shows other machines'),
   ...named('tmux screen zellij byobu dtach abduco', call => {
     const sends = call.args.some(arg =>
       /^(send-keys|send|new-session|new|new-window|neww|respawn-pane|split-window|run-shell|run|if-shell|pipe-pane|source-file|kill-.*|-X|-dm|-dmS|-d|set-hook|-c|-A)$/.test(

@@ -149,7 +149,12 @@ export const OTHER_TOOLS: ProgramRules = {
   ),
   ...named('venv virtualenv', call => {
     call.say('tool.other', 'MEDIUM', 'it makes a folder for packages')
-    for (const arg of findOperands(call.args, ['--prompt', '-p', '--python'])) call.path(arg, 'write')
+    const clears = call.args.find(arg => /^--cl/.test(arg.value))
+    for (const arg of findOperands(call.args, ['--prompt', '-p', '--python'])) {
+      call.path(arg, 'write')
+      if (clears && !/^(\.\/)?\.?(v?env|virtualenv)[\w.-]*\/?$/.test(arg.value))
+        call.say('file.delete', 'HIGH', `${clears.text} empties ${arg.text} first`, clears)
+    }
   }),
   ...named(`${AGENT_PROGRAMS} aider pcc perpetualcc cursor-agent amp`, (call: ProgramCall) => {
     const loose = call.args.find(arg =>
@@ -166,6 +171,6 @@ export const OTHER_TOOLS: ProgramRules = {
 
 const PROJECT_TOOL = tool({
   flags:
-    '-i: -o: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all',
+    '-i: -o: -g: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all',
   medium: /^(publish|deploy|login|upload|install)$/,
 })

@@ -102,7 +102,9 @@ export const WRAPPERS: ProgramRules = {
     runs: '--tool? --db-command: --vgdb? --log-socket:',
   }),
   perf: call => {
-    call.say('debugger', 'MEDIUM', 'perf watches a program from the inside')
+    // To count is not to look inside.
+    const counts = call.args[0]?.value === 'stat'
+    call.say(counts ? 'script.run' : 'debugger', 'MEDIUM', 'perf watches a program')
     PERF(call)
   },
   watch: wrapper({

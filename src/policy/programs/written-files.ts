@@ -50,13 +50,13 @@ export function judgeArchive(call: ProgramCall, file: Arg | undefined, folder: A
   return true
 }
 
-/** Whether a folder into which files are unpacked is below the project or in /tmp, and there is nothing in it yet. */
-export function isFreshFolder(call: ProgramCall, folder: Arg | undefined): boolean {
+/** Whether the folder into which files are unpacked is there and empty, in the project or in /tmp. */
+export function isEmptyFolder(call: ProgramCall, folder: Arg | undefined): boolean {
   const { scope, fence } = call
   if (folder === undefined || scope.cwd === undefined || !staysInSandbox(folder, call)) return false
   const place = locatePath(folder.value, scope.cwd, fence)
   const found = place.where === 'strange' ? undefined : fence.look?.(place.path)
-  return place.where !== 'strange' && (found === undefined || (found.is === 'folder' && found.names.length === 0))
+  return found?.is === 'folder' && found.names.length === 0
 }
 
 /**

@@ -2,7 +2,8 @@ import { type Assessment, highestRisk, type Piece, type Reason } from '../../dom
 
 /** The assessment of a call in a sandbox: what stays in there is LOW, and the rest counts as it is. */
 export function leaveToSandbox(assessment: Assessment): Assessment {
-  if (!assessment.reasons.some(({ held }) => held)) return assessment
+  // What is held may depend on a file that was not read.
+  if (assessment.hasUnread || !assessment.reasons.some(({ held }) => held)) return assessment
   const acts = findActs(assessment.pieces)
   const [left, rest] = [true, false].map(wanted =>
     assessment.reasons.filter(reason => isLeftToSandbox(reason, acts) === wanted),
@@ -47,9 +48,9 @@ function isLeftToSandbox(reason: Reason, acts: Acts): boolean {
   return code === 'write.redirect' && isOutput(reason, acts)
 }
 
-/** Words of a flag or a variable that may send something, choose another machine, or choose a folder that is emptied. */
+/** Words of a flag or a variable that may run or send something, choose another machine, or choose a folder that is emptied. */
 const FAR_REACHING =
-  /clean|clear|delete|erase|remove|purge|reset|force|out|dir|dest|target|file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|:\/\/|=\.?\/?( |$)/i
+  /cache|clean|clear|delete|erase|remove|purge|reset|force|out|dir|dest|target|file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|[;|&`$<>(]|\s|:\/\/|=\.?\/?( |$)/i
 
 /** What the commands of a request are. */
 interface Acts {

@@ -17,7 +17,7 @@ function verdict(command: string): 'runs' | 'asked' | 'HIGH' {
 
 test('the name of a step is read by its parts', () => {
   const far = `deploy lib:publish :lib:publish core/publish publishToMavenLocal db:seed:replant ecto.rollback terraform-apply flyway:clean
-    jib:build db:reset migrate:down gh-deploy docker-push releaseAll web.deploy prisma-migrate-reset undeploy k8s_apply`
+    build,deploy closeAndReleaseRepository jib:build db:reset migrate:down gh-deploy docker-push releaseAll web.deploy prisma-migrate-reset undeploy k8s_apply`
   const near = `build test assembleRelease testReleaseUnitTest lint:fix spotlessApply docker:build jib:dockerBuild format check typecheck
     clean reset-cache db:migrate ecto.migrate generate dev start up storybook:build deployer.test`
   for (const step of far.split(/\s+/)) assert.equal(reachesBeyond(step), true, step)

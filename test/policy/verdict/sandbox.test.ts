@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { judgePermission } from '../../../src/brain/rules/permission.ts'
@@ -6,6 +9,7 @@ import { type Assessment, isHigherRisk } from '../../../src/domain/assessment.ts
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
 import { type DecisionContext, decide } from '../../../src/policy/verdict/decide.ts'
 import { leaveToSandbox } from '../../../src/policy/verdict/sandbox.ts'
+import { tempDir } from '../../support/world.ts'
 
 using classifier = openClassifier({ realPath: path => path })
 
@@ -129,6 +133,8 @@ const UNSETTLED = [
   'lsof() { echo -1; }; lsof -ti:3000 | xargs kill -9',
   'lsof -ti:3000 | sed s/x/y/ | xargs kill',
   'npm test > src/a.ts',
+  'tee src/a.ts',
+  'true | cat > src/a.ts',
   'npm test > requirements.txt',
   'npm test > test_x.txt',
   'npm test > out.log; make -f out.log',
@@ -223,7 +229,7 @@ test('in a worktree, whose commits are archived, an agent may remove its own fil
 })
 
 /** Ways to put two commands into one. */
-const join = fc.constantFrom<(one: string, other: string) => string>(
+const joined = fc.constantFrom<(one: string, other: string) => string>(
   (one, other) => `${one}; ${other}`,
   (one, other) => `${one} && ${other}`,
   (one, other) => `${other} || ${one}`,
@@ -236,8 +242,8 @@ const join = fc.constantFrom<(one: string, other: string) => string>(
 test('no command that a sandbox holds takes another one along', async () => {
   const plain = HELD.filter(command => !command.includes('\n'))
   await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...plain), fc.constantFrom(...REACHING), join, async (held, other, joined) => {
-      assert.equal(await isAllowed(assess(joined(held, other)), true), false)
+    fc.asyncProperty(fc.constantFrom(...plain), fc.constantFrom(...REACHING), joined, async (held, other, put) => {
+      assert.equal(await isAllowed(assess(put(held, other)), true), false)
     }),
     { numRuns: 500 },
   )
@@ -272,4 +278,42 @@ test('rules, blocked commands and secrets that leave count in a sandbox as every
 test('a decision in a sandbox says that it is the sandbox that holds the call', async () => {
   const { risk, by, reason } = await decided(assess('rm -rf dist'), { walled: true })
   assert.deepEqual([risk, by, reason], ['LOW', 'policy', 'the sandbox holds it: rm deletes files'])
+})
+
+test('what a sandbox holds because of the files that are there is asked about when they are others', async t => {
+  using reading = openClassifier()
+  const project = tempDir(t)
+  const isHeld = async (command: string) => {
+    const input = { tool: 'Bash', input: { command }, project, home: '/home/u' }
+    return isAllowed(await reading.classify(input), true)
+  }
+  writeFileSync(join(project, '.env.example'), 'A=1\n')
+  assert.equal(await isHeld('cp .env.example .env'), true)
+  for (const size of [10, 5_000]) {
+    writeFileSync(join(project, '.env'), 'A'.repeat(size))
+    assert.equal(await isHeld('cp .env.example .env'), false, `an .env of ${size} bytes is there`)
+  }
+  for (const name of ['src/a.ts', '.husky/pre-commit', 'app/__main__.py']) {
+    mkdirSync(join(project, name, '..'), { recursive: true })
+    writeFileSync(join(project, name), 'x')
+  }
+  const pack = (archive: string, file: string) => execFileSync('tar', ['czf', archive, file], { cwd: project })
+  pack('ok.tgz', 'src/a.ts')
+  pack('hook.tgz', '.husky/pre-commit')
+  mkdirSync(join(project, 'new'))
+  assert.equal(await isHeld('tar xzf ok.tgz -C new'), true)
+  for (const command of [
+    'tar xzf ok.tgz',
+    'tar xzf ok.tgz -C src',
+    'tar xzf ok.tgz -C missing',
+    'tar xzf hook.tgz -C new',
+    'tar xzf missing.tgz -C new',
+    'tar xzf ok.tgz -C new --transform s,a,b,',
+    'tar xzf ok.tgz -C new -C .',
+    'tar xzf ok.tgz -C new && npm test',
+  ])
+    assert.equal(await isHeld(command), false, command)
+  assert.equal(await isHeld('python3 -m app'), true)
+  rmSync(join(project, 'app'), { recursive: true })
+  assert.equal(await isHeld('python3 -m app'), false)
 })
