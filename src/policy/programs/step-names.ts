@@ -33,7 +33,7 @@ export function reachesBeyond(step: string): boolean {
   if (LOCAL.test(step)) return false
   const segments = step
     .replace(/^[^\w@:]+/, '')
-    // `closeAndRelease` are two steps, and `build,deploy` are a list.
+    // An "and" joins two steps, and a comma a list of them.
     .replace(/And(?=[A-Z])/g, ':')
     .split(/[:/.,\s]+/)
     .filter(Boolean)
