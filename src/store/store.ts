@@ -364,8 +364,8 @@ export interface WebhookStore {
   }): Promise<WebhookDelivery[]>
   /** Changes a message that is as it was read; false if somebody else changed it first. */
   move(row: WebhookDelivery, patch: Partial<Omit<WebhookDelivery, 'id'>>, tx: Tx): Promise<boolean>
-  /** Forgets what came before a time and is over, and the bodies of all but some that have failed. */
-  prune(before: number, keepFailed: number): Promise<void>
+  /** Forgets what came before a time and is over, and the bodies of all but the newest that have failed or were refused. */
+  prune(before: number, keepText: number): Promise<void>
 }
 
 /** What the hooks of agents that pcc did not start have reported. */

@@ -90,19 +90,17 @@ export function openWebhookStore(read: Kysely<Tables>, writer: Writer, sync: () 
       const changed = await change.where('state', '=', state).where('tries', '=', tries).executeTakeFirst()
       return changed.numUpdatedRows === 1n
     },
-    prune: (before, keepFailed) =>
+    prune: (before, keepText) =>
       writer.transaction(async ({ db }) => {
         const closed = db.deleteFrom('webhook_deliveries').where('state', 'not in', OPEN)
         await closed.where('received_at', '<', before).execute()
         // Their bodies are kept, so their number is bounded; that they came stays known.
-        const failed = db.selectFrom('webhook_deliveries').select('id').where('state', '=', 'failed')
-        const newest = failed.orderBy('id', 'desc').limit(keepFailed)
-        await db
-          .updateTable('webhook_deliveries')
-          .set({ body: '' })
-          .where('state', '=', 'failed')
-          .where('id', 'not in', newest)
-          .execute()
+        for (const state of ['failed', 'refused'] as const) {
+          const newest = db.selectFrom('webhook_deliveries').select('id').where('state', '=', state)
+          const kept = newest.orderBy('id', 'desc').limit(keepText)
+          const others = db.updateTable('webhook_deliveries').set({ body: '' }).where('state', '=', state)
+          await others.where('body', '<>', '').where('id', 'not in', kept).execute()
+        }
       }),
   }
 }

@@ -147,7 +147,7 @@ export const API_ERRORS = {
   webhook_not_failed: {
     exit: 2,
     http: 409,
-    says: 'Message {id} is {state}; only one that failed, and is still stored, is tried again.',
+    says: 'Message {id} is {state}; only one that failed or was refused, and whose text is still stored, is tried again.',
     next: 'Let its sender send it again, or see what became of it: pcc webhooks show {id}',
   },
   too_many_streams: {

@@ -92,6 +92,12 @@ export const TASK_ERRORS = {
     says: 'There is no task "{ref}".',
     next: 'Name a task by its id, a unique beginning of it, or its id in the file it was imported from. See all tasks with: pcc task list',
   },
+  task_unsettled: {
+    exit: 3,
+    http: 409,
+    says: '{what}; it is not the time for that yet.',
+    next: 'It is tried again by itself.',
+  },
   task_has_parts: {
     exit: 2,
     http: 409,

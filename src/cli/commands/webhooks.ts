@@ -57,7 +57,7 @@ export function addWebhooksCommand(program: Command): void {
 
   webhooks
     .command('retry')
-    .description('Work once more on a message that failed')
+    .description('Work once more on a message that failed or was refused (exit code 1 if it is again)')
     .argument('<id>', 'its number in the list')
     .option('--json', 'print JSON')
     .action(async (id: string, _options: object, command: Command) => {
@@ -68,7 +68,7 @@ export function addWebhooksCommand(program: Command): void {
       const { message } = await client.request<{ message: WebhookView }>('POST', path, {})
       if (context.json) context.out(JSON.stringify({ message }, null, 2))
       else context.out(`Message ${message.id} is ${message.state}: ${neutral(message.outcome ?? '')}`)
-      if (message.state === 'failed') throw new ExitCode(1)
+      if (message.state === 'failed' || message.state === 'refused') throw new ExitCode(1)
     })
 
   webhooks
@@ -148,7 +148,7 @@ function pageOf({
     `Came ${dateTime(received_at)}; ${state}${tries > 0 ? `, tried ${tries} times` : ''}`,
     ...(outcome === null ? [] : [neutral(outcome)]),
     ...(tasks === '' ? [] : [`Tasks: ${tasks}`]),
-    ...(state === 'failed' ? [`Try it again: pcc webhooks retry ${id}`] : []),
+    ...(state === 'failed' || (state === 'refused' && body) ? [`Try it again: pcc webhooks retry ${id}`] : []),
     ...(body ? ['', neutral(body)] : []),
   ]
 }

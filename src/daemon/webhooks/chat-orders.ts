@@ -89,7 +89,9 @@ async function makeTask(
     await supervisor.runs.start({ project, target: { kind: 'task', id: task.id }, env: supervisor.apiEnv })
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    if (error.code !== 'run_there') return `${task.id} is written down, but does not begin: ${error.message}`
+    const run = error.code === 'run_there' ? await store.runs.get(String(error.detail['id'])) : undefined
+    const why = run?.stopping ? `${run.id} is being stopped. Later: pcc run ${task.id}` : error.message
+    if (!run || run.stopping) return `${task.id} is written down, but does not begin: ${why}`
   }
   return `${task.id} begins: ${task.title}`
 }

@@ -31,19 +31,27 @@ const Alert = z.object({
   generatorURL: z.string().default(''),
   fingerprint: z.string().max(100),
 })
-const Alerts = z.object({ alerts: z.array(Alert) })
+const Alerts = z.object({ alerts: z.array(Alert), truncatedAlerts: z.number().default(0) })
 
-/** One message makes no more tasks than this. Group alerts so that a message has fewer: those behind the twentieth get no task. */
-const MOST_ALERTS = 20
+/** One message makes no more tasks than this. */
+const MOST_ALERTS = 500
 const MOST_LABELS = 10
 
 /** A task for each alert that fires. Alertmanager repeats itself, so an alert is known by its fingerprint and its beginning. */
 function readAlerts(payload: unknown, settings: WebhookSettings, now: number): WebhookAction[] {
   const { project } = settings.prometheus
   if (project === undefined) return [{ do: 'refuse', why: 'webhooks.prometheus.project is not set' }]
-  const firing = Alerts.parse(payload).alerts.filter(({ status }) => status === 'firing')
+  const { alerts, truncatedAlerts: leftOut } = Alerts.parse(payload)
+  const firing = alerts.filter(({ status }) => status === 'firing')
   if (firing.length === 0) return [{ do: 'nothing', why: 'no alert fires' }]
-  return firing.slice(0, MOST_ALERTS).map(alert => taskOfAlert(alert, { project, settings, now }))
+  const rest = firing.length - MOST_ALERTS
+  return [
+    ...firing.slice(0, MOST_ALERTS).map(alert => taskOfAlert(alert, { project, settings, now })),
+    ...(rest > 0
+      ? [refuse(`${rest} more alerts fire in this message and get no task; send fewer in one message`)]
+      : []),
+    ...(leftOut > 0 ? [refuse(`Alertmanager left out ${leftOut} alerts (max_alerts)`)] : []),
+  ]
 }
 
 function taskOfAlert(
@@ -54,7 +62,7 @@ function taskOfAlert(
   const name = labels['alertname'] ?? fingerprint
   // What is forgotten could not be told from what is new.
   if (!(now - began < settings.keep_days * 86_400_000))
-    return { do: 'refuse', why: `${externalLine(name, 80)} began ${externalLine(startsAt, 40)}, too long ago` }
+    return refuse(`${externalLine(name, 80)} began ${externalLine(startsAt, 40)}, too long ago`)
   const list = (pairs: Record<string, string>) => Object.entries(pairs).map(([key, value]) => `- ${key}: ${value}`)
   const told = ['Labels:', ...list(labels), '', 'Annotations:', ...list(annotations), '', generatorURL].join('\n')
   const summary = annotations['summary'] ?? annotations['description'] ?? ''
@@ -69,6 +77,10 @@ function taskOfAlert(
     ].join('\n\n'),
     labels: ['alert', ...Object.entries(labels).slice(0, MOST_LABELS).map(toWord)],
   }
+}
+
+function refuse(why: string): WebhookAction {
+  return { do: 'refuse', why }
 }
 
 function toWord([key, value]: [string, string]): string {

@@ -45,7 +45,7 @@ export interface Webhooks {
   /** Works on nothing more, and waits for what is under way. */
   close(): Promise<void>
   setups(): Promise<WebhookSetup[]>
-  /** Works once more on a message that failed. */
+  /** Works once more on a message that failed or was refused. */
   retry(id: number): Promise<WebhookDelivery>
   /** Sends a test event to a listed address. */
   test(name: string): Promise<SendResult>

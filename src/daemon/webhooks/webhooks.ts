@@ -59,6 +59,7 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
     close,
     async setups() {
       const { store } = daemon()
+      settings = undefined
       const { doors, targets } = await read()
       const ins = doors.map(async ({ name, problem }): Promise<WebhookSetup> => {
         return {
@@ -78,13 +79,17 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
     },
     async retry(id) {
       const { store } = daemon()
+      // The person has just changed them.
+      settings = undefined
       const now = Date.now()
       const row = await store.transaction(async tx => {
         const found = await store.webhooks.get(id, tx)
         if (!found) throw new AppError('webhook_message', { id })
-        const isLost = found.body === '' && found.tasks === ''
-        if (found.state !== 'failed' || isLost) throw new AppError('webhook_not_failed', { id, state: found.state })
-        const state = found.tasks === '' ? ('waiting' as const) : ('starting' as const)
+        const state = found.body === '' ? ('starting' as const) : ('waiting' as const)
+        // One whose run did not start has no text any more: its tasks say what to do.
+        const isStored = found.state === 'failed' ? found.body + found.tasks !== '' : found.body !== ''
+        const isOpenAgain = (found.state === 'failed' || found.state === 'refused') && isStored
+        if (!isOpenAgain) throw new AppError('webhook_not_failed', { id, state: found.state })
         const again = { state, tries: 0, next_at: now, updated_at: now }
         await store.webhooks.move(found, again, tx)
         return { ...found, ...again }

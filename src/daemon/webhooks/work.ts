@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
+import { AppError, type ErrorCode, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Task } from '../../domain/task.ts'
 import { taskOfBranch, type WebhookAction, type WebhookDelivery } from '../../domain/webhook.ts'
@@ -27,8 +27,14 @@ const FIRST_RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 15 * 60_000
 /** Several hours. */
 const MOST_TRIES = 20
+/** What only waits for work that is under way, or for a place in a queue, is looked at every minute, for three days. */
+const PATIENT: ReadonlySet<ErrorCode> = new Set(['task_unsettled', 'queue_full'])
+const FIRST_PATIENT_MS = 1_000
+const LONGEST_PATIENT_MS = 60_000
+const MOST_PATIENT_TRIES = 3 * 24 * 60
 const PRUNED_EVERY_MS = 3_600_000
-const KEPT_FAILED = 200
+/** Of those that failed, and of those that were refused. */
+const KEPT_TEXTS = 200
 
 /**
  * Works on the messages that were received, the oldest first. What a message asks for and that it was done are stored together, so
@@ -43,7 +49,7 @@ export function openWebhookWork(deps: WebhookWorkDeps): Alarm {
       if (now() - prunedAt > PRUNED_EVERY_MS) {
         prunedAt = now()
         const { settings } = await deps.read()
-        await store.webhooks.prune(now() - settings.keep_days * 86_400_000, KEPT_FAILED)
+        await store.webhooks.prune(now() - settings.keep_days * 86_400_000, KEPT_TEXTS)
       }
       for (const row of await store.webhooks.due(now(), AT_ONCE)) {
         if (alarm.closed) return undefined
@@ -68,8 +74,11 @@ export async function workOn(row: WebhookDelivery, deps: WebhookWorkDeps): Promi
   } catch (error) {
     if (daemon.stopping.aborted || (error instanceof AppError && error.code === 'webhook_taken')) return
     const why = externalLine(messageOf(error), 500)
-    const state = mayPass(error) && row.tries + 1 < MOST_TRIES ? row.state : 'failed'
-    const retryMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** row.tries)
+    const isPatient = error instanceof AppError && PATIENT.has(error.code)
+    const isGivenUp = row.tries + 1 >= (isPatient ? MOST_PATIENT_TRIES : MOST_TRIES)
+    const state = (isPatient || mayPass(error)) && !isGivenUp ? row.state : 'failed'
+    const [firstMs, longestMs] = isPatient ? [FIRST_PATIENT_MS, LONGEST_PATIENT_MS] : [FIRST_RETRY_MS, LONGEST_RETRY_MS]
+    const retryMs = Math.min(longestMs, firstMs * 2 ** Math.min(row.tries, 20))
     const outcome = row.state === 'starting' ? `${row.tasks} is there, but its run did not start: ${why}` : why
     const patch = { state, outcome, tries: row.tries + 1, next_at: now() + retryMs, updated_at: now() }
     await store.transaction(tx => store.webhooks.move(row, patch, tx))
@@ -87,12 +96,14 @@ function mayPass(error: unknown): boolean {
 }
 
 async function perform(row: WebhookDelivery, deps: WebhookWorkDeps): Promise<void> {
-  const { daemon, now = Date.now } = deps
+  const { daemon } = deps
   const { settings } = await deps.read()
-  const actions = readMessage(row, settings, now())
+  // Whether it came late was decided when it came, not when there is time for it.
+  const actions = readMessage(row, settings, row.received_at)
   const tasks = actions.filter(action => action.do === 'task')
   const [action] = actions
-  if (tasks.length > 0) return makeTasks(row, tasks, deps)
+  const notes = actions.flatMap(one => ('why' in one ? [one.why] : []))
+  if (tasks.length > 0) return makeTasks(row, { tasks, notes }, deps)
   switch (action?.do) {
     case 'return':
       return returnWork(row, action, deps)
@@ -114,31 +125,62 @@ async function perform(row: WebhookDelivery, deps: WebhookWorkDeps): Promise<voi
 
 type Ending = Partial<Pick<WebhookDelivery, 'state' | 'outcome' | 'tasks'>>
 
-/** Writes what became of a message. Throws if somebody else has worked on it. */
+/** Writes what became of a message. Its text stays if it can be tried again. Throws if somebody else has worked on it. */
 async function close(row: WebhookDelivery, ending: Ending, { daemon, now = Date.now }: WebhookWorkDeps, tx: Tx) {
-  const patch = { ...ending, body: '', updated_at: now(), next_at: now() }
+  const body = ending.state === 'refused' ? row.body : ''
+  const patch = { ...ending, body, updated_at: now(), next_at: now() }
   if (!(await daemon.store.webhooks.move(row, patch, tx))) throw new AppError('webhook_taken', { id: row.id })
 }
 
 type TaskAction = Extract<WebhookAction, { do: 'task' }>
 
-async function makeTasks(row: WebhookDelivery, wanted: TaskAction[], deps: WebhookWorkDeps): Promise<void> {
+/**
+ * Makes the tasks of a message one by one, each with the record of it: if there is no place for all, those that are there begin, and
+ * the others are made by a later try.
+ */
+async function makeTasks(
+  row: WebhookDelivery,
+  { tasks: wanted, notes }: { tasks: TaskAction[]; notes: string[] },
+  deps: WebhookWorkDeps,
+): Promise<void> {
   const { daemon } = deps
   const { store } = daemon
   const { settings, queueSize } = await deps.read()
   const project = await findProject(wanted[0]?.project ?? '')
-  await openQueueLimit(daemon, queueSize).add(project, () =>
-    store.transaction(async tx => {
-      const found: MadeTask[] = []
-      for (const action of wanted) found.push(await makeTask(action, project, { daemon, source: row.source }, tx))
-      const made = found.filter(({ isNew }) => isNew).map(({ id }) => id)
-      const state = made.length === 0 ? 'ignored' : settings.start_runs ? 'starting' : 'done'
-      const outcome = found.map(({ says }) => says).join('; ')
-      await close(row, { state, outcome, tasks: made.join(' ') }, deps, tx)
-    }),
-  )
+  const queue = openQueueLimit(daemon, queueSize)
+  let made = row.tasks.split(' ').filter(Boolean)
+  let says: string[] = []
+  try {
+    for (const action of wanted) {
+      const after = await queue.add(project, () =>
+        store.transaction(async tx => {
+          const found = await makeTask(action, project, { daemon, source: row.source }, tx)
+          const all = found.isNew ? [...made, found.id] : made
+          const told = [...says, all.includes(found.id) ? `made ${found.id}` : found.says]
+          const tasks = all.join(' ')
+          const state = all.length === 0 ? 'ignored' : settings.start_runs ? 'starting' : 'done'
+          if (told.length < wanted.length) await store.webhooks.move(row, { tasks }, tx)
+          else await close(row, { state, outcome: summarise([...told, ...notes]), tasks }, deps, tx)
+          return { all, told }
+        }),
+      )
+      made = after.all
+      says = after.told
+    }
+  } catch (error) {
+    if (settings.start_runs) await startTasks(made, daemon)
+    throw error
+  }
   const now = await store.webhooks.get(row.id)
   if (now?.state === 'starting') await workOn(now, deps)
+}
+
+const MOST_TOLD = 20
+
+function summarise(says: readonly string[]): string {
+  const [first, last] = [says.slice(0, MOST_TOLD), says.slice(MOST_TOLD).slice(-MOST_TOLD)]
+  const between = says.length - first.length - last.length
+  return [...first, ...(between > 0 ? [`${between} more`] : []), ...last].join('; ')
 }
 
 /** The real path of a project; it must be a folder. */
@@ -173,11 +215,15 @@ async function makeTask(
   return { id, isNew: true, says: `made ${id}` }
 }
 
-/** Starts a run for the tasks of a message that are ready, unless one is under way that takes them. */
 async function startRun(row: WebhookDelivery, deps: WebhookWorkDeps): Promise<void> {
-  const { daemon } = deps
+  await startTasks(row.tasks.split(' '), deps.daemon)
+  await deps.daemon.store.transaction(tx => close(row, { state: 'done' }, deps, tx))
+}
+
+/** Starts a run for each task that is ready, unless one is under way that takes it. Throws `task_unsettled` if that one is being stopped. */
+async function startTasks(ids: readonly string[], daemon: DaemonContext): Promise<void> {
   const { store, supervisor } = daemon
-  for (const id of row.tasks.split(' ')) {
+  for (const id of ids) {
     const task = await store.tasks.get(id)
     if (task?.state !== 'ready') continue
     const target = { kind: 'task' as const, id }
@@ -185,9 +231,14 @@ async function startRun(row: WebhookDelivery, deps: WebhookWorkDeps): Promise<vo
       await runActions(daemon).start({ project: task.project, target, env: supervisor.apiEnv })
     } catch (error) {
       if (!(error instanceof AppError && error.code === 'run_there')) throw error
+      await refuseStopping(String(error.detail['id']), daemon)
     }
   }
-  await store.transaction(tx => close(row, { state: 'done' }, deps, tx))
+}
+
+/** A run that is being stopped begins no more tasks. */
+async function refuseStopping(run: string, { store }: Pick<DaemonContext, 'store'>): Promise<void> {
+  if ((await store.runs.get(run))?.stopping) throw new AppError('task_unsettled', { what: `${run} is being stopped` })
 }
 
 type ReturnAction = Extract<WebhookAction, { do: 'return' }>
@@ -249,7 +300,10 @@ async function landWork(row: WebhookDelivery, action: LandedAction, deps: Webhoo
   const { id } = found.task
   const { held, cleanUp } = await store.transaction(async tx => {
     const after = await supervisor.completion.landOutside(id, action, tx)
-    const says = `${id} is done: merged as ${action.commit.slice(0, 10)}`
+    const merged = `merged as ${action.commit.slice(0, 10)}`
+    const says = after.hasParts
+      ? `${id} is ${merged}; it has parts, and is done when they are`
+      : `${id} is done: ${merged}`
     await close(row, { state: 'done', outcome: says, tasks: id }, deps, tx)
     return after
   })

@@ -82,8 +82,8 @@ export class Completion {
    * after it, and what cleans up.
    */
   async landOutside(task: string, landed: LandedOutside, tx: Tx) {
-    const { held, merge } = await landOutside(task, landed, this.#deps.supervisor, tx)
-    return { held, cleanUp: async () => void (merge && (await this.#queues.cleanUp(merge))) }
+    const { merge, ...after } = await landOutside(task, landed, this.#deps.supervisor, tx)
+    return { ...after, cleanUp: async () => void (merge && (await this.#queues.cleanUp(merge))) }
   }
 
   /** Ends the gates of a session that is stopped, or whose run is, and makes its task ready again. Resolves when the gates are gone. */

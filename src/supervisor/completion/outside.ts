@@ -21,7 +21,7 @@ export interface OutsideReport {
 
 /**
  * Sends work that is done back into the conversation that did it, because of what happened outside. Returns why that is not
- * possible. It is done in the caller's transaction, with the record of the message that asks for it, so it is done once.
+ * possible; throws `task_unsettled` where it will be. It is done in the caller's transaction, with the record of the message that asks for it, so it is done once.
  */
 export async function returnDone(
   id: string,
@@ -35,7 +35,8 @@ export async function returnDone(
   const { session, worktree, task, progress } = work
   const row = worktree && (await store.worktrees.get({ task: id, attempt: worktree.attempt }, tx))
   if (row?.state !== 'live') return `the worktree of ${id} is gone`
-  if (supervisor.sessions.get(session.id)) return `${session.id} is at work`
+  if (supervisor.sessions.get(session.id))
+    throw new AppError('task_unsettled', { what: `${session.id} is not over yet` })
   const merges = await store.merges.list({ task: id, limit: 1 }, tx)
   if (merges.at(-1)?.state === 'merged' || progress.landed !== undefined) return `the work of ${id} is merged already`
   if ((progress.outside ?? 0) >= most)
@@ -52,34 +53,38 @@ export interface LandedOutside {
 }
 
 /**
- * Records that a task's work was merged outside, for instance by the button of its pull request: the task is done, whatever its state.
- * Returns the tasks that somebody was at work on and the merge to clean up after.
+ * Records that a task's work was merged outside, for instance by the button of its pull request: the task is done, whatever its state,
+ * unless its state follows that of its parts. Returns the tasks that somebody was at work on and the merge to clean up after.
  */
 export async function landOutside(
   id: string,
   { branch, commit }: LandedOutside,
   { deps }: SupervisorContext,
   tx: Tx,
-): Promise<{ held: Task[]; merge: Merge | undefined }> {
+): Promise<{ held: Task[]; hasParts: boolean; merge: Merge | undefined }> {
   const { store, tasks } = deps
   const task = await store.tasks.get(id, tx)
   if (!task) throw new AppError('task_not_there', { ref: id })
   const newest = (await store.merges.list({ task: id }, tx)).filter(merge => merge.branch === branch).at(-1)
-  const held = isHeld(task) ? [task] : []
-  if (task.state !== 'done') {
+  const hasParts = task.children > 0
+  const held = isHeld(task) && !hasParts ? [task] : []
+  if (task.state !== 'done' && !hasParts) {
     const reason = `its pull request was merged as ${commit.slice(0, 10)}`
-    await tasks.force(task, { to: 'done', reason }, tx)
+    await tasks.transition(id, { to: 'done', forced: true, anew: isHeld(task), reason }, tx)
   }
   const session = task.session_id === null ? undefined : await store.sessions.get(task.session_id, tx)
   if (session) {
     const landing = { ...NO_COMPLETION_PROGRESS, ...session.options.landing, landed: commit }
-    await store.sessions.update(session.id, { options: { ...session.options, landing } }, tx)
+    // One that was about to go on with this task of its run has nothing left to do.
+    const isParked = session.state === 'ended' && session.options.run !== undefined && session.task_id === id
+    const ended = isParked ? { ended_as: 'completed' as const, status_reason: null, resumes_at: null } : {}
+    await store.sessions.update(session.id, { ...ended, options: { ...session.options, landing } }, tx)
   }
   const isOpen = newest !== undefined && (OPEN_MERGES as readonly string[]).includes(newest.state)
   // A merge that the queue works on is left to it: it finds its task done.
-  if (!newest || newest.state === 'merged' || isOpen) return { held, merge: undefined }
+  if (!newest || newest.state === 'merged' || isOpen) return { held, hasParts, merge: undefined }
   const merge = await changeMergeIn(newest, { state: 'merged', result: commit, reason: null }, deps, tx)
   const body = { task: id, target: newest.target, commit }
   if (merge) await tx.append([{ actor: 'daemon', subject: id, kind: 'merge.landed', body }])
-  return { held, merge }
+  return { held, hasParts, merge }
 }

@@ -1,9 +1,11 @@
+import { AppError } from '../../base/errors.ts'
 import { type CompletionProgress, NO_COMPLETION_PROGRESS, UNPROVEN } from '../../domain/evidence.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Task, TaskState } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { RunRow, SessionRow } from '../../store/tables.ts'
+import { isHeld } from '../../tasks/transition.ts'
 
 /** Work that its agent has called done, and that is still to be verified and merged. */
 export interface FinishedWork {
@@ -52,14 +54,21 @@ export async function findWork(id: string, store: Store, tx?: Tx): Promise<Finis
   return { task, session, worktree, run, progress }
 }
 
-/** The work of a task that is done, as the conversation that did it left it; or why it cannot go on there. */
+/**
+ * The work of a task that is done, as the conversation that did it left it; or why it cannot go on there. Throws `task_unsettled` while
+ * somebody is still at work on it.
+ */
 export async function findDoneWork(id: string, store: Store, tx: Tx): Promise<FinishedWork | { why: string }> {
   const task = await store.tasks.get(id, tx)
   if (!task) return { why: `there is no task ${id}` }
+  if (isHeld(task)) throw new AppError('task_unsettled', { what: `${id} is ${task.state}` })
   if (task.state !== 'done') return { why: `${id} is ${task.state}, not done` }
   const session = task.session_id === null ? undefined : await store.sessions.get(task.session_id, tx)
   if (!session || session.vendor_id === null) return { why: `the conversation of ${id} is gone` }
-  const isFree = session.state === 'ended' && session.ended_as === 'completed' && session.task_id === id
+  const isOwn = session.task_id === id
+  if (isOwn && session.state !== 'ended')
+    throw new AppError('task_unsettled', { what: `${session.id} is not over yet` })
+  const isFree = isOwn && session.ended_as === 'completed'
   if (!isFree) return { why: `${session.id}, which did ${id}, is busy with something else` }
   const { place: worktree, landing: progress = NO_COMPLETION_PROGRESS } = session.options
   const run = task.run_id === null ? undefined : await store.runs.get(task.run_id, tx)

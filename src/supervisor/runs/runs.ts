@@ -143,12 +143,12 @@ export class RunManager {
   /** A person has settled, reset or cancelled tasks that were at work: their agents are stopped, and the runs go on. */
   async taken(tasks: readonly Pick<Task, 'run_id' | 'session_id'>[]): Promise<void> {
     for (const { run_id, session_id } of tasks) {
-      if (run_id === null || session_id === null) continue
-      await this.#worker.idle(run_id)
+      if (session_id === null) continue
+      if (run_id !== null) await this.#worker.idle(run_id)
       await this.#deps
         .stop(session_id, SETTLED_BY_PERSON)
         .catch(error => this.#deps.log.warn({ run: run_id, session: session_id, error }, 'not stopped'))
-      this.look(run_id)
+      if (run_id !== null) this.look(run_id)
     }
   }
 

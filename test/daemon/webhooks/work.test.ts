@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as soon } from 'node:timers/promises'
 import fc from 'fast-check'
 import { openWebhookSettings } from '../../../src/daemon/webhooks/settings.ts'
 import { type WebhookWorkDeps, workOn } from '../../../src/daemon/webhooks/work.ts'
-import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { githubPayload, type Payload } from './github-messages.ts'
-import { type WebhookWorld, webhookWorld } from './webhook-world.ts'
-
-const labelled = (number: number, change: (payload: Payload) => void = () => {}) =>
-  githubPayload('issues', 'labeled', payload => {
-    Object.assign(payload.issue, { number, title: `issue ${number}` })
-    payload.label.name = 'pcc'
-    change(payload)
-  })
+import { doneTask, failedCheck, labelled, mergedPull, webhookWorld } from './webhook-world.ts'
 
 const ordered = (number: number, id: number) =>
   githubPayload('issue_comment', 'created', payload => {
@@ -68,7 +58,6 @@ test('a repository that nobody knows and a shape that GitHub does not send are k
   assert.match(refused?.outcome ?? '', /evil\/repo/)
   assert.match((await world.call('GET', `/webhooks/${failed?.id}`)).body.message.body, /"issue":"none"/)
   assert.deepEqual(await world.store.tasks.list({}), [])
-  assert.equal((await world.call('POST', `/webhooks/${refused?.id}/retry`, {})).body.error.code, 'webhook_not_failed')
 })
 
 test('a message that failed because of the settings is done when they are right and it is retried', async t => {
@@ -105,51 +94,6 @@ test('webhooks.start_runs: a run starts for the task, once, also if the daemon d
   await off.worked()
   assert.deepEqual(await off.world.store.runs.list(), [])
 })
-
-/** A task whose work is done and stands on its branch. */
-async function doneTask(t: Parameters<typeof webhookWorld>[0], settings: Record<string, string> = {}) {
-  const agent = scriptedAgent((prompt, call, cwd) => {
-    writeFileSync(join(cwd, 'work'), `${call} ${prompt.length}\n`)
-    return {}
-  })
-  const made = await webhookWorld(t, { PCC_WEBHOOKS_START_RUNS: 'true', PCC_MERGE_MODE: 'off', ...settings }, agent)
-  await made.world.supervisor.completion.lookAtAll()
-  const over = new AbortController()
-  const following = [made.world.supervisor.runs, made.world.supervisor.completion].map(part =>
-    part.follow(0, over.signal).catch(() => undefined),
-  )
-  t.after(async () => {
-    over.abort()
-    await Promise.all(following)
-  })
-  await made.github('issues', labelled(7))
-  await made.worked()
-  const read = async () => (await made.world.store.tasks.list({}))[0]
-  const done = async () => {
-    while ((await read())?.state !== 'done') await soon()
-    const task = await read()
-    const session = await made.world.store.sessions.get(task?.session_id ?? '')
-    return { task, session, tip: await tipOf(made, `pcc/${task?.id}`) }
-  }
-  return { ...made, agent, done, ...(await done()) }
-}
-
-async function tipOf({ project }: WebhookWorld, branch: string): Promise<string> {
-  const { readBranchTips } = await import('../../../src/workspace/git/refs.ts')
-  return (await readBranchTips(project, [branch])).get(branch) ?? ''
-}
-
-const failedCheck = (branch: string, head_sha: string, name = 'tests') =>
-  githubPayload('check_run', 'completed', payload => {
-    Object.assign(payload.check_run, { conclusion: 'failure', head_sha, name })
-    payload.check_run.check_suite.head_branch = branch
-  })
-
-const mergedPull = (branch: string) =>
-  githubPayload('pull_request', 'closed', payload => {
-    Object.assign(payload.pull_request, { merged: true, merge_commit_sha: 'd'.repeat(40) })
-    payload.pull_request.head.ref = branch
-  })
 
 test('webhooks.max_returns: a failed check of the newest commit goes back to the conversation, and at most so often', async t => {
   const { github, worked, task, session, tip, agent, done } = await doneTask(t, { PCC_WEBHOOKS_MAX_RETURNS: '1' })
