@@ -87,8 +87,14 @@ export const API_ERRORS = {
   webhook_busy: {
     exit: 4,
     http: 429,
-    says: '{most} messages are being read, and no more are at once.',
+    says: '{most} messages are being read, and no more are at once: the slowest of whoever sends most gives way.',
     next: 'Send it again in some seconds.',
+  },
+  webhook_slow: {
+    exit: 1,
+    http: 408,
+    says: 'The message was not there after {seconds} seconds.',
+    next: 'Send it again, over a better connection.',
   },
   webhook_queue_full: {
     exit: 4,

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 import { AppError } from '../../base/errors.ts'
 import { type Caller, OPEN_ROUTES, OWNER } from '../../domain/access.ts'
 import { API_PATH } from '../../domain/api-v1/route.ts'
@@ -127,9 +128,7 @@ function comesFromHere({ raw, headers }: FastifyRequest, proxies: readonly strin
   const trusted = listAddresses(proxies)
   const address = plainAddress(socket.remoteAddress)
   if (!includes(trusted, address)) throw new AppError('api_proxy', { address })
-  const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map(plainAddress)
-  // Whatever stands before the last address that no proxy of ours has added is the client's own claim.
-  const client = forwarded.findLast(one => !includes(trusted, one))
+  const client = findForwarded(headers, trusted)
   if (client === undefined || isIP(client) === 0 || isOwnAddress(client, socket))
     throw new AppError('api_local_proxy', {})
   return false
@@ -145,6 +144,19 @@ function rememberOrigins(): (socket: Socket) => boolean {
     known.set(socket, isOurs)
     return isOurs
   }
+}
+
+/** Whatever stands before the last address that no proxy of ours has added is the client's own claim. */
+function findForwarded(headers: FastifyRequest['headers'], trusted: BlockList): string | undefined {
+  const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map(plainAddress)
+  return forwarded.findLast(one => !includes(trusted, one))
+}
+
+/** Where a request comes from, to count what one sender does. Who has an address of version 6 has all with the same first half. */
+export function findSender({ raw, headers }: Pick<FastifyRequest, 'raw' | 'headers'>, { proxies }: ApiDoor): string {
+  const own = plainAddress(raw.socket.remoteAddress)
+  const address = proxies.length === 0 ? own : (findForwarded(headers, listAddresses(proxies)) ?? own)
+  return isIP(address) === 6 ? ipaddr.parse(address).toNormalizedString().split(':', 4).join(':') : address
 }
 
 function plainAddress(address = ''): string {

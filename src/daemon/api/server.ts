@@ -11,7 +11,7 @@ import { parseKindPatterns } from '../routes/sessions.ts'
 import { realOrGiven } from '../routes/tasks.ts'
 import { openSpeakerCheck } from '../speakers.ts'
 import { addWebhookRoutes } from '../webhooks/receive.ts'
-import { type AdmittedCallers, type ApiDoor, installAdmission } from './admission.ts'
+import { type AdmittedCallers, type ApiDoor, findSender, installAdmission } from './admission.ts'
 import { installAccessLog, installAudit } from './audit.ts'
 import { requireScope } from './authenticate.ts'
 import { type ApiCall, confine, type Handler, JsonText, refuseChanged, versionOf } from './call.ts'
@@ -80,7 +80,7 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
   })
   addRoutes(app, { daemon, admission, queueSize })
   addEventStream(app, { daemon, admission, hub })
-  await addWebhookRoutes(app, daemon)
+  await addWebhookRoutes(app, { webhooks: daemon.webhooks, store, log, senderOf: request => findSender(request, door) })
   let document: string | undefined
   app.get(`${API_PATH}/openapi.json`, async (request, reply) => {
     requireScope(admission.callerOf(request), 'read')

@@ -1,13 +1,17 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
+import { sendProblem } from '../api/problems.ts'
 import { type CallerLimit, openRateLimit } from '../api/rate-limit.ts'
 import type { DaemonContext } from '../context.ts'
+import type { ReadWebhooks, WebhookDoor } from './settings.ts'
 import { checkMessage } from './signature.ts'
 
 /** GitHub allows 25 MB, and what pcc acts on has a few kilobytes. */
 const MAX_BODY_BYTES = 1_000_000
 /** Messages that may be read at once: with `MAX_BODY_BYTES`, the most memory that strangers can fill. */
 const MOST_AT_ONCE = 50
+/** Whoever has not sent the whole message by then is slow on purpose. GitHub itself waits no longer for an answer. */
+const PATIENCE_MS = 10_000
 /** How often a refused signature is logged, at most: a stranger chooses how often it happens. */
 const LOGGED_EVERY_MS = 60_000
 
@@ -17,8 +21,9 @@ const WEBHOOK_ROUTE = '/webhook/:name'
  * Takes messages of other programs. There is no key: each message is signed. It is stored before it is answered, and worked on
  * after that. Until the signature is checked a message costs some memory for a moment, and nothing else.
  */
-export async function addWebhookRoutes(app: FastifyInstance, { webhooks, store, log }: ReceiveDeps): Promise<void> {
-  let atOnce = 0
+export async function addWebhookRoutes(app: FastifyInstance, deps: ReceiveDeps): Promise<void> {
+  const { webhooks, store, log } = deps
+  const places = openPlaces(deps)
   let loggedAt = 0
   let limit: { perMinute: number; rates: CallerLimit } | undefined
   await app.register(async own => {
@@ -30,19 +35,16 @@ export async function addWebhookRoutes(app: FastifyInstance, { webhooks, store, 
         bodyLimit: MAX_BODY_BYTES,
         // Nobody's key stands behind a message, so the audit log has no row; the list of messages has one.
         config: { route: { readOnly: true } },
-        onRequest: async (_request, reply) => {
-          if (atOnce >= MOST_AT_ONCE) throw new AppError('webhook_busy', { most: MOST_AT_ONCE })
-          atOnce += 1
-          reply.raw.once('close', () => {
-            atOnce -= 1
-          })
+        onRequest: async (request, reply) => {
+          findDoor(request.params.name, await webhooks.read())
+          places.take(request, reply)
         },
+        preHandler: async request => places.leave(request),
       },
       async (request, reply) => {
-        const { settings, doors } = await webhooks.read()
-        const door = doors.find(({ name }) => name === request.params.name)
-        if (!door) throw new AppError('webhook_unknown', { name: request.params.name.slice(0, 60) })
-        if (door.secret === undefined) throw new AppError('webhook_secret', { name: door.name })
+        const read = await webhooks.read()
+        const { settings } = read
+        const door = findDoor(request.params.name, read)
         const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
         const now = Date.now()
         const message = { headers: request.headers, body }
@@ -67,7 +69,57 @@ export async function addWebhookRoutes(app: FastifyInstance, { webhooks, store, 
   })
 }
 
-type ReceiveDeps = Pick<DaemonContext, 'webhooks' | 'store' | 'log'>
+export interface ReceiveDeps extends Pick<DaemonContext, 'webhooks' | 'store' | 'log'> {
+  /** Where a request comes from. */
+  senderOf(request: FastifyRequest): string
+  patienceMs?: number
+}
+
+function findDoor(name: string, { doors }: ReadWebhooks): WebhookDoor & { secret: string } {
+  const door = doors.find(one => one.name === name)
+  if (!door) throw new AppError('webhook_unknown', { name: name.slice(0, 60) })
+  const { secret } = door
+  if (secret === undefined) throw new AppError('webhook_secret', { name })
+  return { ...door, secret }
+}
+
+interface Place {
+  sender: string
+  /** Answers with this error, and hears no more. */
+  end(error: AppError): void
+}
+
+/**
+ * The places of messages whose bytes are still to come. Nobody knows yet who signed them, so nobody is refused one: if all are taken,
+ * the oldest of the sender that has most gives way. What is signed is there in a moment; what is slow on purpose ends itself.
+ */
+function openPlaces({ senderOf, patienceMs = PATIENCE_MS }: ReceiveDeps) {
+  const taken = new Map<FastifyRequest, Place>()
+  return {
+    take(request: FastifyRequest, reply: FastifyReply) {
+      if (taken.size >= MOST_AT_ONCE) findGreediest().end(new AppError('webhook_busy', { most: MOST_AT_ONCE }))
+      const timer = setTimeout(() => end(new AppError('webhook_slow', { seconds: patienceMs / 1000 })), patienceMs)
+      const end = (error: AppError) => {
+        taken.delete(request)
+        void sendProblem(reply.header('connection', 'close'), error)
+        reply.raw.once('finish', () => request.raw.destroy())
+      }
+      taken.set(request, { sender: senderOf(request), end })
+      reply.raw.once('close', () => {
+        clearTimeout(timer)
+        taken.delete(request)
+      })
+      request.raw.once('end', () => clearTimeout(timer))
+    },
+    leave: (request: FastifyRequest) => void taken.delete(request),
+  }
+
+  function findGreediest(): Place {
+    const bySender = Map.groupBy(taken.values(), ({ sender }) => sender)
+    const most = [...bySender.values()].reduce((a, b) => (b.length > a.length ? b : a))
+    return most[0] as Place
+  }
+}
 
 /** The text of a body that is JSON. It is stored as it came. */
 function readJson(body: Buffer, name: string): string {

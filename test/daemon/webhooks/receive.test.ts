@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { type TestContext, test } from 'node:test'
 import { sign } from '@octokit/webhooks-methods'
 import fc from 'fast-check'
+import fastify, { type FastifyRequest } from 'fastify'
+import { findSender } from '../../../src/daemon/api/admission.ts'
+import { installProblems } from '../../../src/daemon/api/problems.ts'
+import { addWebhookRoutes } from '../../../src/daemon/webhooks/receive.ts'
 import { checkMessage, type SignatureKind, signPcc } from '../../../src/daemon/webhooks/signature.ts'
 import { GITHUB_SECRET, githubPayload, REPOSITORY, signedByGitHub } from './github-messages.ts'
 import { webhookWorld } from './webhook-world.ts'
@@ -95,6 +101,88 @@ test('webhooks.queue_size: no more messages wait than the settings say', async t
   assert.equal((await github('issues', labelled(2))).status, 202)
   const { status, body, headers } = await github('issues', labelled(3))
   assert.deepEqual([status, body.code, headers['retry-after']], [429, 'webhook_queue_full', '60'])
+})
+
+/** Webhooks alone, where a header says who sends, and a sender that says how long its message is and then sends nothing. */
+async function slowWorld(t: TestContext, patienceMs?: number) {
+  const { world } = await webhookWorld(t)
+  await world.daemon.webhooks.close()
+  const { webhooks, store, log } = world.daemon
+  const app = fastify()
+  installProblems(app, log)
+  const senderOf = ({ headers }: FastifyRequest) => String(headers['x-from'])
+  await addWebhookRoutes(app, { webhooks, store, log, senderOf, ...(patienceMs && { patienceMs }) })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.after(() => {
+    app.server.closeAllConnections()
+    return app.close()
+  })
+  const open = async (from: string, name = 'github') => {
+    const asked = request(`${address}/webhook/${name}`, {
+      ...{ method: 'POST', agent: false },
+      headers: { 'x-from': from, 'content-type': 'application/json', 'content-length': '500' },
+    })
+    const state: { status: number | undefined; answered: Promise<unknown> } = {
+      status: undefined,
+      answered: once(asked, 'response').then(
+        ([{ statusCode }]) => {
+          state.status = statusCode
+        },
+        () => {}, // the test is over
+      ),
+    }
+    asked.write('{')
+    await once(app.server, 'request')
+    return state
+  }
+  const signed = async () => {
+    const { headers, raw: body } = await signedByGitHub('issues', labelled())
+    const sent = { method: 'POST', headers: { ...headers, 'x-from': 'ours' }, body }
+    return (await fetch(`${address}/webhook/github`, sent)).status
+  }
+  return { open, signed }
+}
+
+test('strangers who hold every place by sending slowly give way to a signed message, the greediest first', async t => {
+  const { open, signed } = await slowWorld(t)
+  const modest = await open('modest')
+  const greedy = []
+  while (greedy.length < 49) greedy.push(await open('greedy'))
+  assert.equal(await signed(), 202)
+  await Promise.race(greedy.map(({ answered }) => answered))
+  assert.deepEqual(
+    [modest, ...greedy].filter(({ status }) => status !== undefined).map(({ status }) => status),
+    [429],
+    'one of the greedy had to go',
+  )
+  assert.equal(modest.status, undefined)
+})
+
+test('a message for nobody takes no place, and one that is not there in time is ended', async t => {
+  const { open } = await slowWorld(t)
+  const kept = await open('one')
+  for (let n = 0; n < 60; n += 1) {
+    const nobody = await open('other', 'nobody')
+    await nobody.answered
+    assert.deepEqual([nobody.status, kept.status], [404, undefined])
+  }
+  const hasty = await slowWorld(t, 20)
+  const slow = await hasty.open('slow')
+  await slow.answered
+  assert.equal(slow.status, 408)
+  assert.equal(await hasty.signed(), 202)
+})
+
+test('whoever has an address of version 6 has its whole network, and a proxy of ours says who sends', () => {
+  const from = (remoteAddress: string, proxies: string[] = [], forwarded?: string) => {
+    const request = { raw: { socket: { remoteAddress } }, headers: { 'x-forwarded-for': forwarded } }
+    return findSender(request as never, { proxies } as never)
+  }
+  assert.equal(from('2001:db8::1'), from('2001:db8:0:0:ffff::2'))
+  assert.notEqual(from('2001:db8::1'), from('2001:db8:0:1::1'))
+  assert.equal(from('::ffff:192.0.2.1'), '192.0.2.1')
+  assert.equal(from('10.0.0.1', ['10.0.0.0/8'], '203.0.113.9, 198.51.100.7, 10.0.0.2'), '198.51.100.7')
+  assert.equal(from('192.0.2.1', [], '198.51.100.7'), '192.0.2.1', 'anybody can claim that')
 })
 
 const NOW = 1_800_000_000_000
