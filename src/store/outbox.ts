@@ -19,9 +19,30 @@ export function openOutboxStore(read: Kysely<Tables>, writer: Writer): OutboxSto
         .executeTakeFirst()
       return added.numInsertedOrUpdatedRows === 1n
     },
-    due: (channel, until) => {
+    due: (channel, until, limit) => {
       const active = read.selectFrom('outbox').selectAll().where('channel', '=', channel).where('state', 'in', ACTIVE)
-      return active.where('next_at', '<=', until).orderBy('id').execute()
+      const due = active.where('next_at', '<=', until).orderBy('id')
+      return (limit === undefined ? due : due.limit(limit)).execute()
+    },
+    backlog: async channel => {
+      const rows = read.selectFrom('outbox').where('channel', '=', channel)
+      const active = rows.where('state', 'in', ACTIVE)
+      const waiting = await active.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirst()
+      const oldest = await active.select('problem').orderBy('id').limit(1).executeTakeFirst()
+      const sent = await rows
+        .where('state', '=', 'done')
+        .select(({ fn }) => fn.max('id').as('id'))
+        .executeTakeFirst()
+      const failed = await rows
+        .where('state', '=', 'failed')
+        .where('id', '>', sent?.id ?? 0)
+        .select(({ fn }) => [fn.countAll<number>().as('count'), fn.max('problem').as('problem')])
+        .executeTakeFirst()
+      return {
+        waiting: Number(waiting?.count ?? 0),
+        failed: Number(failed?.count ?? 0),
+        problem: oldest?.problem ?? failed?.problem ?? null,
+      }
     },
     nextAt: async channel => {
       const active = read.selectFrom('outbox').where('channel', '=', channel).where('state', 'in', ACTIVE)
@@ -61,6 +82,19 @@ export function openOutboxStore(read: Kysely<Tables>, writer: Writer): OutboxSto
     prune: before =>
       writer.transaction(async ({ db }) => {
         await db.deleteFrom('outbox').where('state', 'not in', ACTIVE).where('created_at', '<', before).execute()
+      }),
+    forgetOthers: (prefix, channels) =>
+      writer.transaction(async ({ db }) => {
+        const isOther = (name: string) => name.startsWith(prefix) && !channels.includes(name)
+        // As a range, because that is what an index knows.
+        const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`
+        const begun = db.selectFrom('cursors').select('name').where('name', '>=', prefix).where('name', '<', end)
+        const used = db.selectFrom('outbox').select('channel').distinct()
+        const listed = await used.where('channel', '>=', prefix).where('channel', '<', end).execute()
+        for (const { name } of (await begun.execute()).filter(row => isOther(row.name)))
+          await db.deleteFrom('cursors').where('name', '=', name).execute()
+        for (const { channel } of listed.filter(row => isOther(row.channel)))
+          await db.deleteFrom('outbox').where('channel', '=', channel).execute()
       }),
     cursor: async name => {
       const named = read.selectFrom('cursors').select('event_id').where('name', '=', name)

@@ -327,7 +327,11 @@ export interface OutboxStore {
   /** Returns true if the notice is new; the same notice on the same channel changes nothing. */
   add(row: NewOutboxRow, tx: Tx): Promise<boolean>
   /** Notices to send or to remind of, up to a time, oldest first. */
-  due(channel: string, until: number): Promise<OutboxRow[]>
+  due(channel: string, until: number, limit?: number): Promise<OutboxRow[]>
+  /** How many notices of a channel wait, how many were given up since one was sent, and the problem of the next one or of those. */
+  backlog(channel: string): Promise<{ waiting: number; failed: number; problem: string | null }>
+  /** Forgets everything of the channels whose name begins so and is none of these, and their cursors. */
+  forgetOthers(prefix: string, channels: readonly string[]): Promise<void>
   /** When the next notice of a channel is due. */
   nextAt(channel: string): Promise<number | undefined>
   /** Adjusts the rows after the clock was set back, so that rows from the future keep their delay until they are due. */
@@ -355,7 +359,9 @@ export interface WebhookStore {
   due(until: number, limit: number): Promise<WebhookDelivery[]>
   nextAt(): Promise<number | undefined>
   /** How many wait to be worked on. */
-  count(source?: string): Promise<number>
+  count(): Promise<number>
+  /** The same for each source that has some. */
+  countBySource(): Promise<ReadonlyMap<string, number>>
   /** The newest first. */
   list(filter: {
     state?: DeliveryState | undefined

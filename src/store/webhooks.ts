@@ -41,9 +41,8 @@ const OPEN: readonly WebhookDelivery['state'][] = ['waiting', 'starting']
 /** Opens the table of deliveries. */
 export function openWebhookStore(read: Kysely<Tables>, writer: Writer, sync: () => Promise<void>): WebhookStore {
   const all = (db: Kysely<Tables>) => db.selectFrom('webhook_deliveries').selectAll()
-  const countOpen = async (db: Kysely<Tables>, source?: string) => {
-    let open = db.selectFrom('webhook_deliveries').where('state', 'in', OPEN)
-    if (source !== undefined) open = open.where('source', '=', source)
+  const countOpen = async (db: Kysely<Tables>) => {
+    const open = db.selectFrom('webhook_deliveries').where('state', 'in', OPEN)
     const row = await open.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirst()
     return Number(row?.count ?? 0)
   }
@@ -78,7 +77,12 @@ export function openWebhookStore(read: Kysely<Tables>, writer: Writer, sync: () 
       const row = await open.select(({ fn }) => fn.min('next_at').as('at')).executeTakeFirst()
       return row?.at ?? undefined
     },
-    count: source => countOpen(read, source),
+    count: () => countOpen(read),
+    // Grouped here: a database would go through every message of a source. Those that wait are at most as many as the queue has places.
+    countBySource: async () => {
+      const open = await read.selectFrom('webhook_deliveries').select('source').where('state', 'in', OPEN).execute()
+      return new Map([...Map.groupBy(open, ({ source }) => source)].map(([source, rows]) => [source, rows.length]))
+    },
     list: ({ state, source, limit }) => {
       let select = all(read)
       if (state !== undefined) select = select.where('state', '=', state)

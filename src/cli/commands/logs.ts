@@ -132,6 +132,7 @@ function levelOf(event: StoredEvent, refused: Set<string>): Level {
     case 'agent.retried':
     case 'agent.changed':
     case 'limit.warned':
+    case 'webhook.given_up':
     case 'limit.hit':
     case 'budget.warned':
     case 'budget.spent':

@@ -175,6 +175,7 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
     case 'daemon.recovered':
     case 'daemon.stopped':
     case 'disk.freed':
+    case 'webhook.given_up':
       return []
   }
 }

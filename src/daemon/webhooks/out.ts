@@ -2,6 +2,7 @@ import { Alarm } from '../../base/keyed-worker.ts'
 import { redact } from '../../base/redact.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { SendResult } from '../../human/notify/notice.ts'
+import type { Store } from '../../store/store.ts'
 import type { DaemonContext } from '../context.ts'
 import { parseKindPatterns } from '../routes/sessions.ts'
 import { postGuarded } from './send.ts'
@@ -20,6 +21,7 @@ const KEPT_MS = 7 * 86_400_000
 /** Further events are not stored for an address that takes none. */
 const MOST_WAITING = 10_000
 const COUNTED_EVERY = 100
+const AT_ONCE = 100
 
 export interface WebhooksOut {
   daemon: Pick<DaemonContext, 'store' | 'log' | 'secrets'>
@@ -31,9 +33,17 @@ export interface WebhooksOut {
   send?: typeof postGuarded
 }
 
+/** How the names of addresses begin in the outbox, and the cursors that say from which event on each is told. */
+const PREFIX = 'webhook:'
+
 /** The name of an address in the outbox. */
 export function channelOf({ name }: Pick<WebhookTarget, 'name'>): string {
-  return `webhook:${name}`
+  return `${PREFIX}${name}`
+}
+
+/** Forgets what waits for addresses that are not listed any more. */
+export async function forgetRemoved(targets: readonly WebhookTarget[], store: Store): Promise<void> {
+  await store.outbox.forgetOthers(PREFIX, targets.map(channelOf))
 }
 
 /**
@@ -44,17 +54,23 @@ export async function tellOutside(out: WebhooksOut): Promise<void> {
   const { daemon, read, since, signal } = out
   const { store, log } = daemon
   const { targets } = await read()
+  await forgetRemoved(targets, store)
   if (targets.length === 0) return
   const alarms = new Map(targets.map(target => [target.name, openDelivery(target.name, out)]))
-  const wanting = targets.map(target => ({ target, wants: parseKindPatterns(target.events), waiting: 0, added: 0 }))
+  const wanting = await Promise.all(
+    targets.map(async target => {
+      const wants = parseKindPatterns(target.events)
+      return { target, wants, begins: await beginAt(target), waiting: 0, added: 0 }
+    }),
+  )
   await store.outbox.prune((out.now ?? Date.now)() - KEPT_MS)
   for (const alarm of alarms.values()) void alarm.poke()
   const known = await store.outbox.cursor(CURSOR)
   if (known === undefined) await store.outbox.moveCursor(CURSOR, since)
-  let saved = known ?? since
+  let saved = Math.max(known ?? since, Math.min(...wanting.map(({ begins }) => begins)))
   try {
     for await (const event of store.follow(saved, { signal, alone: true })) {
-      const told = wanting.filter(({ wants }) => wants(event.kind))
+      const told = wanting.filter(({ wants, begins }) => event.id > begins && wants(event.kind))
       if (told.length === 0 && event.id - saved < CURSOR_STEP) continue
       for (const one of told) await countWaiting(one)
       const free = told.filter(({ waiting }) => waiting < MOST_WAITING)
@@ -73,9 +89,16 @@ export async function tellOutside(out: WebhooksOut): Promise<void> {
     await Promise.all([...alarms.values()].map(alarm => alarm.close()))
   }
 
+  /** The event after which an address is told: for a new one, the start of this daemon. */
+  async function beginAt(target: WebhookTarget): Promise<number> {
+    const begun = await store.outbox.cursor(channelOf(target))
+    if (begun === undefined) await store.outbox.moveCursor(channelOf(target), since)
+    return begun ?? since
+  }
+
   async function countWaiting(one: (typeof wanting)[number]): Promise<void> {
     if (one.added++ % COUNTED_EVERY !== 0 && one.waiting < MOST_WAITING) return
-    one.waiting = (await store.outbox.due(channelOf(one.target), Number.MAX_SAFE_INTEGER)).length
+    one.waiting = (await store.outbox.backlog(channelOf(one.target))).waiting
   }
 
   function toRow({ id, kind, time, subject, actor, body }: StoredEvent, target: WebhookTarget) {
@@ -99,20 +122,21 @@ function openDelivery(name: string, out: WebhooksOut): Alarm {
       // What came later waits for what failed, so that all arrive in their order.
       if (blockedUntil > now() && blockedUntil < now() + LONGEST_WAIT_MS) return blockedUntil - now()
       await store.outbox.setBack(channel, now())
-      for (const row of await store.outbox.due(channel, now())) {
+      for (const row of await store.outbox.due(channel, now(), AT_ONCE)) {
         if (alarm.closed) return undefined
         const target = (await read()).targets.find(one => one.name === name)
         if (!target) return undefined
         const sent = await sendEvent(target, { id: row.dedup_key, event: row.kind, body: row.body }, out)
-        if (out.signal.aborted) return undefined
         if (sent.ok) {
           await store.outbox.update([row.id], { state: 'done', problem: null })
           continue
         }
+        if (out.signal.aborted) return undefined
         const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(row.tries, 20))
         const next_at = now() + Math.max(waitMs, sent.retryAfterMs ?? 0)
         const isOver = now() - row.created_at > GIVE_UP_MS
         const state = isOver ? ('failed' as const) : row.state
+        if (isOver) await tellOnce(sent.problem)
         await store.outbox.update([row.id], { state, tries: row.tries + 1, next_at, problem: sent.problem })
         log.warn(
           { webhook: name, problem: sent.problem },
@@ -128,6 +152,13 @@ function openDelivery(name: string, out: WebhooksOut): Alarm {
     failed: error => log.error({ webhook: name, error }, 'events could not be sent'),
   })
   return alarm
+
+  /** Before the first event that is given up since one was sent. */
+  async function tellOnce(problem: string): Promise<void> {
+    if ((await store.outbox.backlog(channel)).failed > 0) return
+    const body = { name, problem }
+    await store.append([{ actor: 'daemon', subject: 'daemon', kind: 'webhook.given_up', body }])
+  }
 }
 
 /** Sends one event, signed as docs/webhooks.md says. */

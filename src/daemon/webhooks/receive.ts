@@ -83,7 +83,7 @@ function findDoor(name: string, { doors }: ReadWebhooks): WebhookDoor & { secret
   return { ...door, secret }
 }
 
-interface Place {
+interface PendingBody {
   sender: string
   /** Answers with this error, and hears no more. */
   end(error: AppError): void
@@ -94,7 +94,7 @@ interface Place {
  * the oldest of the sender that has most gives way. What is signed is there in a moment; what is slow on purpose ends itself.
  */
 function openPlaces({ senderOf, patienceMs = PATIENCE_MS }: ReceiveDeps) {
-  const taken = new Map<FastifyRequest, Place>()
+  const taken = new Map<FastifyRequest, PendingBody>()
   return {
     take(request: FastifyRequest, reply: FastifyReply) {
       if (taken.size >= MOST_AT_ONCE) findGreediest().end(new AppError('webhook_busy', { most: MOST_AT_ONCE }))
@@ -114,10 +114,10 @@ function openPlaces({ senderOf, patienceMs = PATIENCE_MS }: ReceiveDeps) {
     leave: (request: FastifyRequest) => void taken.delete(request),
   }
 
-  function findGreediest(): Place {
+  function findGreediest(): PendingBody {
     const bySender = Map.groupBy(taken.values(), ({ sender }) => sender)
     const most = [...bySender.values()].reduce((a, b) => (b.length > a.length ? b : a))
-    return most[0] as Place
+    return most[0] as PendingBody
   }
 }
 

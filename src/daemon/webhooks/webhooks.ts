@@ -26,6 +26,8 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
     const [{ openWebhookWork }, { hearChat }] = await Promise.all([import('./work.ts'), import('./chat-orders.ts')])
     return openWebhookWork({ daemon: daemon(), read, chat: update => hearChat(update, daemon(), env) })
   }
+  /** The addresses that this daemon tells of events; unset before it does. */
+  let told: ReadonlySet<string> | undefined
   let isClosed = false
   const poke = async () => {
     if (!isClosed) await (await work()).poke()
@@ -45,8 +47,14 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
       if ((await store.webhooks.count().catch(() => 1)) > 0) void poke()
       while (!stopping.aborted) {
         try {
-          if ((await read()).targets.length === 0) break
-          await (await import('./out.ts')).tellOutside({ daemon: daemon(), read, since, signal: stopping })
+          const { targets } = await read()
+          told = new Set(targets.map(({ name }) => name))
+          const { tellOutside, forgetRemoved } = await import('./out.ts')
+          if (targets.length === 0) {
+            await forgetRemoved(targets, store)
+            break
+          }
+          await tellOutside({ daemon: daemon(), read, since, signal: stopping })
         } catch (error) {
           // A full disk passes; what was not stored is read again from the cursor.
           if (!stopping.aborted) log.error({ error }, 'events are not sent to webhooks; tried again soon')
@@ -61,21 +69,18 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
       const { store } = daemon()
       settings = undefined
       const { doors, targets } = await read()
-      const ins = doors.map(async ({ name, problem }): Promise<WebhookSetup> => {
-        return {
-          name,
-          direction: 'in',
-          address: `/webhook/${name}`,
-          problem,
-          waiting: await store.webhooks.count(name),
-        }
+      const counts = await store.webhooks.countBySource()
+      const ins = doors.map(({ name, problem }): WebhookSetup => {
+        return { name, direction: 'in', address: `/webhook/${name}`, problem, waiting: counts.get(name) ?? 0 }
       })
       const outs = targets.map(async (target): Promise<WebhookSetup> => {
-        const rows = await store.outbox.due(`webhook:${target.name}`, Number.MAX_SAFE_INTEGER)
-        const problem = target.problem ?? rows.findLast(row => row.problem !== null)?.problem ?? null
-        return { name: target.name, direction: 'out', address: target.url, problem, waiting: rows.length }
+        const { name, url: address } = target
+        const { waiting, failed, problem: last } = await store.outbox.backlog(`webhook:${name}`)
+        const isNew = told?.has(name) === false ? 'it was listed after the daemon started: pcc daemon restart' : null
+        const given = failed > 0 ? `${failed} events were given up: ${last}` : last
+        return { name, direction: 'out', address, problem: target.problem ?? isNew ?? given, waiting }
       })
-      return Promise.all([...ins, ...outs])
+      return [...ins, ...(await Promise.all(outs))]
     },
     async retry(id) {
       const { store } = daemon()

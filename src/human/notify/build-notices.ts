@@ -49,6 +49,8 @@ export async function buildNotices(event: StoredEvent, deps: NoticeDeps): Promis
       return [toSafeNotice(agentNotice(event), deps)]
     case 'limit.hit':
       return [await limitNotice(event, deps)]
+    case 'webhook.given_up':
+      return [toSafeNotice(webhookNotice(event), deps)]
     case 'budget.warned':
     case 'budget.spent':
       return [budgetNotice(event)].filter(notice => notice !== undefined).map(notice => toSafeNotice(notice, deps))
@@ -338,6 +340,15 @@ export function reportNotice({ id, body }: EventOf<'report.made'>): Notice | und
 }
 
 /** A budget is nearly spent, or that of the day is spent: sent once per budget, whichever session hit it. */
+function webhookNotice({ id, body: { name, problem } }: EventOf<'webhook.given_up'>): Notice {
+  return {
+    kind: 'error',
+    key: `webhook:${name}:${id}`,
+    title: `The webhook ${name} takes no events`,
+    text: `Events were tried for three days and are now given up: ${problem}. See: pcc webhooks status`,
+  }
+}
+
 export function budgetNotice(event: EventOf<'budget.warned'> | EventOf<'budget.spent'>): Notice | undefined {
   const { kind, body } = event
   // Other spent budgets open a decision, which has its own notice.

@@ -10,6 +10,8 @@ import { tellOutside, type WebhooksOut } from '../../../src/daemon/webhooks/out.
 import { isPublic, postGuarded } from '../../../src/daemon/webhooks/send.ts'
 import type { ReadWebhooks, WebhookTarget } from '../../../src/daemon/webhooks/settings.ts'
 import { checkMessage } from '../../../src/daemon/webhooks/signature.ts'
+import type { StoredEvent } from '../../../src/domain/event.ts'
+import { buildNotices } from '../../../src/human/notify/build-notices.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -48,11 +50,11 @@ async function telling(t: TestContext, targets: WebhookTarget[], more: Partial<W
       },
       { actor: 'daemon', subject: 'daemon', kind: 'disk.freed', body: {} },
     ])
-  const run = () => {
+  const run = (now: WebhookTarget[] = targets, since = 0) => {
     const over = new AbortController()
     const daemon = { store, log: silentLog, secrets: { known: () => [] } } as unknown as WebhooksOut['daemon']
-    const read = async () => ({ targets }) as unknown as ReadWebhooks
-    const done = tellOutside({ daemon, read, since: 0, signal: over.signal, ...more })
+    const read = async () => ({ targets: now }) as unknown as ReadWebhooks
+    const done = tellOutside({ daemon, read, since, signal: over.signal, ...more })
     return async () => {
       over.abort()
       await done
@@ -103,6 +105,62 @@ test('what could not be sent is sent later, in order and once, also by the next 
   await endNext()
   const texts = got.map(({ body }) => JSON.parse(body).body.text.slice(0, 6))
   assert.deepEqual(texts, ['note 1', 'note 1', 'note 2', 'note 3'])
+})
+
+test('an address is told of nothing from before it was listed, and of one that is removed nothing is kept', async t => {
+  const { got, url } = await receiver(t, () => 200)
+  const { note, run, store } = await telling(t, [target(url)])
+  const waiting = (name: string) => store.outbox.due(`webhook:${name}`, Number.MAX_SAFE_INTEGER)
+  const end = run()
+  await note(1)
+  while (got.length < 1 || (await waiting('ci')).length > 0) await soon()
+  await end()
+  await note(2)
+  const started = (await store.events({ tail: 1 }))[0]?.id ?? 0
+  const [other, refusing] = [await receiver(t, () => 200), await receiver(t, () => 500)]
+  const both = [target(url), target(other.url, { name: 'new' }), target(refusing.url, { name: 'refusing' })]
+  const endBoth = run(both, started)
+  await note(3)
+  while (got.length < 3 || other.got.length < 1 || refusing.got.length < 1) await soon()
+  while ((await waiting('ci')).length + (await waiting('new')).length > 0) await soon()
+  await endBoth()
+  const told = (messages: Got[]) => messages.map(({ body }) => JSON.parse(body).body.text.slice(0, 6))
+  assert.deepEqual([told(got), told(other.got)], [['note 1', 'note 2', 'note 3'], ['note 3']])
+  assert.equal((await waiting('refusing')).length, 1)
+  const endOne = run(both.slice(0, 2), started)
+  await note(4)
+  while (got.length < 4 || other.got.length < 2) await soon()
+  await endOne()
+  assert.deepEqual(await waiting('refusing'), [])
+  assert.equal(await store.outbox.cursor('webhook:refusing'), undefined, 'listed again, it is new')
+})
+
+test('an address that fails for good is an event once, which is a notice, and its problem is shown until it takes one', async t => {
+  const answer = { status: 500 }
+  const { got, url } = await receiver(t, () => answer.status)
+  const time = { ahead: 0 }
+  const { note, run, store } = await telling(t, [target(url)], { now: () => Date.now() + time.ahead })
+  const end = run()
+  const givenUp = () => store.events({ kinds: ['webhook.given_up'] })
+  await note(1)
+  await note(2)
+  while ((await store.outbox.backlog('webhook:ci')).waiting < 2) await soon()
+  await end()
+  time.ahead = 4 * 86_400_000
+  const endLater = run()
+  while ((await store.outbox.backlog('webhook:ci')).failed < 2) await soon()
+  const [event, ...more] = await givenUp()
+  assert.deepEqual([event?.body, more], [{ name: 'ci', problem: 'it answers 500' }, []])
+  const [notice] = await buildNotices(event as StoredEvent, { store, hidden: [] })
+  assert.match(`${notice?.title}\n${notice?.text}`, /webhook ci .*\n.*it answers 500.*pcc webhooks status/s)
+  assert.equal((await store.outbox.backlog('webhook:ci')).problem, 'it answers 500')
+  answer.status = 200
+  const before = got.length
+  await note(3)
+  while (got.length === before) await soon()
+  while ((await store.outbox.backlog('webhook:ci')).waiting > 0) await soon()
+  assert.deepEqual(await store.outbox.backlog('webhook:ci'), { waiting: 0, failed: 0, problem: null })
+  await endLater()
 })
 
 test('only addresses of the internet are called, unless the person allows others; redirects are not followed', async t => {

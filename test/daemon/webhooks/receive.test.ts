@@ -101,6 +101,7 @@ test('webhooks.queue_size: no more messages wait than the settings say', async t
   assert.equal((await github('issues', labelled(2))).status, 202)
   const { status, body, headers } = await github('issues', labelled(3))
   assert.deepEqual([status, body.code, headers['retry-after']], [429, 'webhook_queue_full', '60'])
+  assert.equal((await world.call('GET', '/webhooks/setup')).body.webhooks[0].waiting, 2)
 })
 
 /** Webhooks alone, where a header says who sends, and a sender that says how long its message is and then sends nothing. */
