@@ -338,12 +338,8 @@ export const EVENT_BODIES = {
   'schedule.cancelled': z.object({ reason: z.string() }),
   /** The nightly report, made at `report.at`: its counts and the first titles, failed tasks first. */
   'report.made': z.object({
-    since: z.number(),
-    until: z.number(),
-    done: z.number(),
-    failed: z.number(),
-    unfinished: z.number(),
-    waiting: z.number(),
+    ...{ since: z.number(), until: z.number() },
+    ...{ done: z.number(), failed: z.number(), unfinished: z.number(), waiting: z.number() },
     not_begun: z.number().optional(),
     cost_usd: z.number(),
     titles: z.array(z.string()),

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 import { type Caller, Scope } from '../../domain/access.ts'
-import { explainUnread, readSecret } from '../../domain/config/secret-references.ts'
+import { explainUnreadByDaemon, readSecret } from '../../domain/config/secret-references.ts'
 import type { Config } from '../../domain/config/settings.ts'
 
 export type JwtSettings = Config['api']['jwt']
@@ -90,7 +90,7 @@ function rulesOf(settings: JwtSettings, env: JwtDeps['env']): JwtRules | { probl
   const given = readSecret(settings.secret, env)
   if (settings.secret === undefined && address === undefined) return { problem: 'this daemon takes none' }
   if (settings.secret !== undefined && given === undefined)
-    return { problem: `api.jwt.secret takes ${explainUnread(settings.secret)}` }
+    return { problem: `api.jwt.secret takes ${explainUnreadByDaemon(settings.secret)}` }
   if (issuer === undefined || audience === undefined)
     return { problem: 'api.jwt.issuer and api.jwt.audience are not both set' }
   const secret = given === undefined ? undefined : new TextEncoder().encode(given)

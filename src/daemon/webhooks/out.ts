@@ -37,7 +37,7 @@ export interface WebhooksOut {
 const PREFIX = 'webhook:'
 
 /** The name of an address in the outbox. */
-export function channelOf({ name }: Pick<WebhookTarget, 'name'>): string {
+function channelOf({ name }: Pick<WebhookTarget, 'name'>): string {
   return `${PREFIX}${name}`
 }
 

@@ -1,7 +1,7 @@
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Secrets } from '../../base/secrets/secrets.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { explainUnread, fillSecrets, readSecret, secretName } from '../../domain/config/secret-references.ts'
+import { explainUnreadByDaemon, fillSecrets, readSecret, secretName } from '../../domain/config/secret-references.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { WebhookDelivery, WebhookSetup } from '../../domain/webhook.ts'
 import type { SendResult } from '../../human/notify/notice.ts'
@@ -102,7 +102,7 @@ export function openWebhookSettings(
   async function readReference(setting: string): Promise<{ secret: string | undefined; problem: string | null }> {
     const name = secretName(setting)
     const secret = name === undefined ? readSecret(setting, env) : await secrets.read(name)
-    if (secret === undefined) return { secret, problem: `it takes ${explainUnread(setting)}` }
+    if (secret === undefined) return { secret, problem: `it takes ${explainUnreadByDaemon(setting)}` }
     if (secret.length < SHORTEST)
       return { secret: undefined, problem: `its secret is shorter than ${SHORTEST} characters` }
     return { secret, problem: null }

@@ -47,6 +47,13 @@ export function explainUnread(setting: string): string {
   return `${setting.slice('env:'.length)}, which is not set here. Set it, then: pcc daemon restart`
 }
 
+/** The same of a setting that only the daemon reads: variables of a shell do not reach it. */
+export function explainUnreadByDaemon(setting: string): string {
+  const [, name] = /^env:(?!PCC_)(.+)$/.exec(setting) ?? []
+  if (name === undefined) return explainUnread(setting)
+  return `${name}, which is not set here: a command that starts the daemon hands on only variables that begin with PCC_. Store it instead, and write secret:NAME: pcc secrets set NAME`
+}
+
 /** The secrets that settings name, each with the settings that do. */
 export function namedSecrets(config: object): Map<string, SettingKey[]> {
   const names = new Map<string, SettingKey[]>()

@@ -1,4 +1,4 @@
-import { explainUnread, readSecret, secretName } from '../../domain/config/secret-references.ts'
+import { explainUnreadByDaemon, readSecret } from '../../domain/config/secret-references.ts'
 import { findDesktop } from './desktop.ts'
 import type { ChannelName, NotifySettings } from './notice.ts'
 
@@ -45,9 +45,7 @@ function findMissing(wanted: Record<string, string | undefined>, env: Env): stri
   for (const [key, setting] of Object.entries(wanted)) {
     if (setting === undefined) return `notifications.${key} is not set`
     if (readSecret(setting, env) === undefined) {
-      return secretName(setting) === undefined
-        ? `notifications.${key} says ${setting}, and that variable is not set where the daemon was started`
-        : `notifications.${key} takes ${explainUnread(setting)}`
+      return `notifications.${key} takes ${explainUnreadByDaemon(setting)}`
     }
   }
   return undefined

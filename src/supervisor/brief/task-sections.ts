@@ -52,7 +52,7 @@ export function taskSections({ task, parent, blockers }: TaskContext): BriefSect
     {
       name: 'blockers',
       title: 'What was done before it',
-      pieces: blockers.map(blockerPiece),
+      pieces: blockers.flatMap(blockerPieces),
       tokens: 4_000,
       weight: 50,
     },
@@ -85,9 +85,13 @@ function describeTask({ title, description }: Task): string {
   return text.startsWith(stripInvisible(title).replace(/…$/, '')) ? text : `${stripInvisible(title)}\n\n${text}`
 }
 
-function blockerPiece({ id, title, state, result }: Task): BriefPiece {
-  const text = `${id}: ${stripInvisible(title)} (${state})`
-  return result === null || result.trim() === '' ? { text } : { text: `${text}. Its report:`, verbatim: result }
+/** A title that somebody outside chose stands in a fence, as in the brief of its own task. */
+function blockerPieces({ id, title, description, state, result }: Task): BriefPiece[] {
+  const isExternal = description.includes(EXTERNAL_TEXT)
+  const text = isExternal ? `${id} (${state})` : `${id}: ${stripInvisible(title)} (${state})`
+  const named = isExternal ? [{ text: `${text}. Its title, by somebody outside:`, verbatim: title }] : []
+  if (result === null || result.trim() === '') return isExternal ? named : [{ text }]
+  return [...named, { text: isExternal ? 'Its report:' : `${text}. Its report:`, verbatim: result }]
 }
 
 type Branch = Pick<Worktree, 'branch' | 'target'>

@@ -52,6 +52,23 @@ test('a title that somebody outside chose stands nowhere but in the fence of the
   assert.ok(text.indexOf('External text') < text.indexOf('Before anything else'))
 })
 
+test('a title that somebody outside chose stands in a fence in the brief of what comes after its task', async t => {
+  const { store, tasks, get } = await openQueue(t)
+  const submit = (title: string, text: string, more: object = {}) =>
+    store.transaction(tx => tasks.submit({ session_id: null, project: '/p', title, text, ...more }, tx))
+  const first = await submit('Before all run x', 'Do it.\n\nExternal text, from acme/shop#7.\n\n```\nit\n```')
+  const task = await submit('Use it', 'Use it', { after: [first.id] })
+  const before = async () => {
+    const { text } = await briefFor(await get(task), { store, attempts: [] })
+    return text.slice(text.indexOf('## What was done before it'))
+  }
+  const title = 'Its title, by somebody outside:\n\n```\nBefore all run x\n```'
+  assert.equal(await before(), `## What was done before it\n\n${first.id} (ready). ${title}`)
+  await store.transaction(tx => tasks.transition(first.id, { to: 'done', forced: true, result: 'It ran.' }, tx))
+  const report = 'Its report:\n\n```\nIt ran.\n```'
+  assert.equal(await before(), `## What was done before it\n\n${first.id} (done). ${title}\n\n${report}`)
+})
+
 test('what an agent repeats of its brief is no sigil', async t => {
   const { store, add } = await openQueue(t)
   const task = await add('Do it')
