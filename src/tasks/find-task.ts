@@ -12,10 +12,28 @@ interface FindOptions {
  * The task whose id is, or begins with, `ref`: with or without `t-`, in upper or lower case. Or the task that has this id in the file
  * from which it was imported: one of the project first, then of any other.
  */
-export async function findTask(reference: string, { tasks }: Store, options: FindOptions = {}): Promise<Task> {
-  const { tx } = options
-  const [, inProject, ref = ''] = /^(?:(\/[\s\S]*)#)?([\s\S]*)$/.exec(reference) ?? []
-  const project = inProject ?? options.project
+export async function findTask(reference: string, store: Store, options: FindOptions = {}): Promise<Task> {
+  const readings = readReference(reference, options.project)
+  for (const reading of readings) {
+    const found = await lookUpTask(reading, store, options.tx)
+    if (found) return found
+  }
+  throw new AppError('task_not_there', { ref: readings.at(-1)?.ref ?? reference })
+}
+
+interface Reading {
+  project: string | undefined
+  ref: string
+}
+
+/** What a reference may mean: both the path of a project and the name of a task, such as `owner/name#7`, may have a `#` in it. */
+function readReference(reference: string, project: string | undefined): Reading[] {
+  const marks = reference.startsWith('/') ? [...reference.matchAll(/#/g)].map(({ index }) => index) : []
+  const readings = marks.map(at => ({ project: reference.slice(0, at), ref: reference.slice(at + 1) }))
+  return readings.length > 0 ? readings : [{ project, ref: reference }]
+}
+
+async function lookUpTask({ project, ref }: Reading, { tasks }: Store, tx: Tx | undefined): Promise<Task | undefined> {
   const word = ref.trim().toLowerCase()
   const id = word.startsWith('t-') ? word : `t-${word}`
   const exact = id.length === 8 ? await tasks.get(id, tx) : undefined
@@ -26,8 +44,7 @@ export async function findTask(reference: string, { tasks }: Store, options: Fin
   if (own) return own
   const isId = /^t-[0-9a-f]{1,5}$/.test(id)
   const [first, ...others] = [...(isId ? await tasks.beginning(id, tx) : []), ...named]
-  if (!first) throw new AppError('task_not_there', { ref })
-  if (others.length === 0) return first
+  if (!first || others.length === 0) return first
   throw new AppError('task_ambiguous', { ref, matches: nameTasks([first, ...others]) })
 }
 

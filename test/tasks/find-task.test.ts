@@ -95,3 +95,14 @@ async function refusal(outcome: Promise<unknown>): Promise<AppError> {
   assert.ok(thrown instanceof AppError, String(thrown))
   return thrown
 }
+
+test('a name with a # in it, such as that of an issue, is found, also behind a project whose path has one', async t => {
+  const { store, tasks } = await openQueue(t)
+  const submit = (project: string, alias: string) =>
+    store.transaction(tx => tasks.submit({ session_id: null, project, text: 'x', alias }, tx))
+  const [here, there] = [await submit('/p', 'acme/shop#7'), await submit('/p#2', 'acme/shop#7')]
+  const find = async (ref: string) => (await tasks.find(ref)).id
+  assert.deepEqual([await find('/p#acme/shop#7'), await find('/p#2#acme/shop#7')], [here.id, there.id])
+  assert.deepEqual([await find(`/p#2#${here.id}`), await find(here.id)], [here.id, here.id])
+  assert.equal((await refusal(tasks.find('/p#acme/shop#8'))).code, 'task_not_there')
+})

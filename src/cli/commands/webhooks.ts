@@ -82,7 +82,7 @@ export function addWebhooksCommand(program: Command): void {
       const api = await client.request<ApiStatus>('GET', '/daemon/api')
       if (context.json) context.out(JSON.stringify({ webhooks: setups, api: api.address }, null, 2))
       else for (const line of statusLines(setups, api)) context.out(line)
-      if (setups.some(({ problem }) => problem !== null)) throw new ExitCode(1)
+      if (isDeaf(setups, api) || setups.some(({ problem }) => problem !== null)) throw new ExitCode(1)
     })
 
   webhooks
@@ -153,13 +153,20 @@ function pageOf({
   ]
 }
 
-function statusLines(setups: WebhookSetup[], { address, on }: ApiStatus): string[] {
+/** Whether no message can come. */
+function isDeaf(setups: WebhookSetup[], { on }: ApiStatus): boolean {
+  return !on && setups.some(({ direction }) => direction === 'in')
+}
+
+function statusLines(setups: WebhookSetup[], api: ApiStatus): string[] {
   if (setups.length === 0) return ['No webhook is set up. How to: docs/webhooks.md']
   const lines = setups.map(({ name, direction, address: where, problem, waiting }) => {
-    const place = direction === 'in' ? `${address ?? ''}${where}` : where
+    const place = direction === 'in' ? `${api.address ?? ''}${where}` : where
     const state = problem === null ? 'ready' : `does not work: ${neutral(problem)}`
     return `${direction.padEnd(3)} ${name}  ${place}  ${state}${waiting > 0 ? `, ${waiting} waiting` : ''}`
   })
-  const isDeaf = !on && setups.some(({ direction }) => direction === 'in')
-  return [...lines, ...(isDeaf ? ['The API does not listen, so no message can come: pcc daemon api on'] : [])]
+  return [
+    ...lines,
+    ...(isDeaf(setups, api) ? ['The API does not listen, so no message can come: pcc daemon api on'] : []),
+  ]
 }

@@ -35,7 +35,10 @@ test('webhooks are shown with what is wrong, messages with what became of them, 
   const status = await pcc.run(['webhooks', 'status'])
   assert.equal(status.code, 1)
   assert.match(status.stdout, /^in {2}github {2}http:\/\/127\.0\.0\.1:\d+\/webhook\/github {2}ready$/m)
-  assert.match(status.stdout, /^in {2}own .* does not work: it takes NOT_SET, which is not set here: .*begin with PCC_.*pcc secrets set/m)
+  assert.match(
+    status.stdout,
+    /^in {2}own .* does not work: it takes NOT_SET, which is not set here: .*begin with PCC_.*pcc secrets set/m,
+  )
   assert.match((await pcc.run(['webhooks', 'test', 'ci'])).stdout, /^ci: sent$/m)
   const guarded = await pcc.run(['webhooks', 'test', 'guarded'])
   assert.deepEqual([guarded.code, guarded.stdout.includes('failed: refused: it is not https')], [1, true])

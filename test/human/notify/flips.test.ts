@@ -120,7 +120,10 @@ test('notifications.ntfy.topic, .server and .token say where to and with what ri
   }
   assert.deepEqual(readChannelSetup(settingsWith(values), { TOPIC: 'there' }, 'linux').channels, ['ntfy'])
   const [missing] = readChannelSetup(settingsWith(values), {}, 'linux').problems
-  assert.match(missing?.problem ?? '', /^notifications\.ntfy\.topic takes TOPIC, which is not set here: .*begin with PCC_/)
+  assert.match(
+    missing?.problem ?? '',
+    /^notifications\.ntfy\.topic takes TOPIC, which is not set here: .*begin with PCC_/,
+  )
   await (await open('ntfy', values, { TOPIC: 'there' })).send(MESSAGE, new AbortController().signal)
   const got = await server.nth(1)
   assert.deepEqual([got.body.topic, got.headers['authorization']], ['there', 'Bearer right'])
