@@ -25,6 +25,7 @@ conversations:
 const TOKEN = 'tk-planted-token-of-ntfy'
 /** Without the shape of any vendor's key: it is removed because it is known, not because it is recognised. */
 const AGENT_KEY = 'planted-value-of-the-agent'
+const HOOK = 'planted-secret-of-a-webhook'
 const UNUSED = 'planted-value-that-nobody-uses'
 
 /** Prints all that a process of an agent can see of secrets. */
@@ -50,6 +51,7 @@ test('secrets lie nowhere in the clear: not on disk, in logs, in arguments or in
       PCC_NOTIFICATIONS_NTFY_SERVER: ntfy.url,
       PCC_NOTIFICATIONS_NTFY_TOPIC: 'topic-of-the-test',
       PCC_NOTIFICATIONS_NTFY_TOKEN: 'secret:ntfy',
+      PCC_WEBHOOKS_GITHUB_SECRET: 'secret:hook',
       PCC_AGENTS_SECRET_ENV: 'claude:GIVEN_TO_CLAUDE=agent',
       PCC_SECRETS_STORE: 'file',
       PCC_LOGS_LEVEL: 'debug',
@@ -64,12 +66,14 @@ test('secrets lie nowhere in the clear: not on disk, in logs, in arguments or in
     return { code: child.exitCode, stdout, stderr }
   }
   // The daemon has started without them: what is set now counts at once.
-  const values = { gemini: KEY, ntfy: TOKEN, agent: AGENT_KEY, unused: UNUSED }
+  const values = { gemini: KEY, ntfy: TOKEN, agent: AGENT_KEY, hook: HOOK, unused: UNUSED }
   for (const [name, value] of Object.entries(values)) {
     const set = await pcc(['secrets', 'set', name], `${value}\n`)
     assert.equal(set.code, 0, set.stderr)
     assert.match(set.stdout, new RegExp(`^${name} is stored in the encrypted file`))
   }
+  const { body } = await daemon.call<{ webhooks: { problem: string | null }[] }>('GET', '/webhooks/setup')
+  assert.equal(body.webhooks[0]?.problem, null, 'the webhook has its secret')
   const files = [vaultFile(daemon.paths), keyFile(daemon.paths)]
   writeFileSync(join(project, 'probe.js'), probe(files))
   const { id } = await world.start('look around')
@@ -86,7 +90,7 @@ test('secrets lie nowhere in the clear: not on disk, in logs, in arguments or in
   assert.match(seen, new RegExp(`variable: ${AGENT_KEY}`), 'the probe ran, and the agent has its variable')
   assert.equal(bodiesOf(events, 'agent.started')[0]?.sandboxed, true)
   assert.equal(seen.split('file: ENOENT').length - 1 >= 2, true, 'the sandbox hides the file and the key')
-  for (const value of [KEY, TOKEN, UNUSED, readFileSync(keyFile(daemon.paths), 'utf8').trim()])
+  for (const value of [KEY, TOKEN, HOOK, UNUSED, readFileSync(keyFile(daemon.paths), 'utf8').trim()])
     assert.ok(!seen.includes(value), value)
 
   const listed = await pcc(['secrets', 'list', '--check', '--json'], '', { PCC_BRAIN_GEMINI_API_KEY: 'secret:gemini' })
@@ -96,7 +100,7 @@ test('secrets lie nowhere in the clear: not on disk, in logs, in arguments or in
       each['in'],
       each['problem'],
     ]),
-    ['agent', 'gemini', 'ntfy', 'unused'].map(name => [name, 'file', null]),
+    ['agent', 'gemini', 'hook', 'ntfy', 'unused'].map(name => [name, 'file', null]),
   )
   daemon.child.kill('SIGKILL')
   await daemon.ended
@@ -105,7 +109,8 @@ test('secrets lie nowhere in the clear: not on disk, in logs, in arguments or in
     assert.ok(!running.arguments.includes(value), `an argument is ${value}`)
     assert.deepEqual(filesWith(value, [daemon.home, project]), [], value)
   }
-  for (const value of [KEY, TOKEN, UNUSED]) assert.ok(!running.environments.includes(value), `a variable is ${value}`)
+  for (const value of [KEY, TOKEN, HOOK, UNUSED])
+    assert.ok(!running.environments.includes(value), `a variable is ${value}`)
   assert.ok(running.environments.includes(AGENT_KEY), 'the look saw the agent')
   assert.deepEqual(
     readdirSync(secretsFolder(daemon.paths)).map(

@@ -21,6 +21,9 @@ const REFERRING: readonly SettingKey[] = [
   'notifications.telegram.chat_id',
 ]
 
+/** Settings that are sections by name, each with a secret. */
+const SECTIONS = ['webhooks.in', 'webhooks.out'] as const satisfies readonly SettingKey[]
+
 /** The secret that a setting names with `secret:NAME`; undefined if it names none. */
 export function secretName(setting: unknown): string | undefined {
   return typeof setting === 'string' && setting.startsWith('secret:') ? setting.slice('secret:'.length) : undefined
@@ -55,9 +58,12 @@ export function explainUnreadByDaemon(setting: string): string {
 }
 
 /** The secrets that settings name, each with the settings that do. */
-export function namedSecrets(config: object): Map<string, SettingKey[]> {
-  const names = new Map<string, SettingKey[]>()
-  for (const key of REFERRING) {
+export function namedSecrets(config: object): Map<string, string[]> {
+  const names = new Map<string, string[]>()
+  const inSections = SECTIONS.flatMap(key =>
+    Object.keys(valueAt(config, key) ?? {}).map(name => `${key}.${name}.secret`),
+  )
+  for (const key of [...REFERRING, ...inSections]) {
     const name = secretName(valueAt(config, key))
     if (name !== undefined) names.set(name, [...(names.get(name) ?? []), key])
   }

@@ -92,6 +92,24 @@ test('systemd is told that the daemon is ready, lives and stops, and nobody else
   assert.deepEqual(readFileSync(quiet.told, 'utf8').match(/WATCHDOG|READY/g), ['READY'])
 })
 
+test('a daemon that systemd gives 60 seconds reports every 30', async t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { told, env } = fakeSystemd(t)
+  using systemd = openSystemd({ ...env, WATCHDOG_USEC: '60000000' }, silentLog)
+  await systemd.ready()
+  const beats = async (count: number) => {
+    while ((readFileSync(told, 'utf8').match(/WATCHDOG=1/g) ?? []).length < count) await sleep(5)
+    return (readFileSync(told, 'utf8').match(/WATCHDOG=1/g) ?? []).length
+  }
+  t.mock.timers.tick(29_999)
+  await systemd.stopping()
+  assert.equal(await beats(0), 0)
+  t.mock.timers.tick(1)
+  assert.equal(await beats(1), 1)
+  t.mock.timers.tick(30_000)
+  assert.equal(await beats(2), 2)
+})
+
 /** The messages are recorded in a file. */
 function fakeSystemd(t: TestContext) {
   const dir = tempDir(t)

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runNotifications } from '../../../src/daemon/notifications.ts'
+import { loadConfig } from '../../../src/domain/config/load.ts'
 import { telegramServer } from '../../human/notify/telegram-server.ts'
+import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { gitProject } from '../../support/world.ts'
 import type { Payload } from './github-messages.ts'
 import { webhookWorld } from './webhook-world.ts'
@@ -46,6 +49,36 @@ test('Telegram calls: an order makes one task however often it comes, a stranger
   await worked()
   assert.match((await telegram.called('sendMessage', 3)).text, /1 ready/)
   assert.equal((await world.store.tasks.list({})).length, 1)
+})
+
+test('a button that somebody presses in Telegram answers by the webhook as by polling, and the daemon does not poll then', async t => {
+  const telegram = await telegramServer(t)
+  const agent = scriptedAgent(() => ({ asks: true }))
+  const settings = {
+    PCC_WEBHOOKS_TELEGRAM_SECRET: SECRET,
+    PCC_NOTIFICATIONS_TELEGRAM_BOT_TOKEN: '99:secret',
+    PCC_NOTIFICATIONS_TELEGRAM_CHAT_ID: '42',
+    PCC_NOTIFICATIONS_TELEGRAM_BASE_URL: telegram.url,
+  }
+  const { post, worked, world, project } = await webhookWorld(t, settings, agent)
+  const over = new AbortController()
+  const { notifications } = (await loadConfig({ paths: world.daemon.paths, env: world.settings })).config
+  const daemon = { ...world.daemon, stopping: over.signal }
+  const notifying = runNotifications(daemon, { env: world.settings, since: 0, settings: notifications })
+  const session = await world.start('build it', { project })
+  await world.ended(session, 1)
+  const { reply_markup: buttons } = await telegram.called('sendMessage')
+  const [first] = buttons.inline_keyboard.flat() as { callback_data: string }[]
+  const message = { message_id: 5, chat: { id: 42 } }
+  const press = { id: 'q', from: { id: 7, username: 'ann' }, data: first?.callback_data, message }
+  assert.equal((await post('telegram', signed({ update_id: 9, callback_query: press }))).status, 202)
+  assert.equal((await worked()).at(-1)?.state, 'done')
+  await world.when(session, view => view.status === 'completed')
+  const answered = (await world.events(session)).find(({ kind }) => kind === 'question.answered')
+  assert.match(JSON.stringify(answered?.body), /ann/)
+  assert.equal(telegram.count('getUpdates'), 0)
+  over.abort()
+  await notifying
 })
 
 test('webhooks.prometheus.secret: Alertmanager shows its token; what it repeats makes no second task', async t => {

@@ -14,10 +14,8 @@ const ROOTS = existsSync('/sys/fs/cgroup/cgroup.procs')
   : ['systemd', 'unified'].map(name => `/sys/fs/cgroup/${name}`)
 
 /** Runs in a new PID, mount and cgroup namespace: its /run and its control groups are nobody else's. */
-const SETUP = `set -e
+const MOUNTS = `set -e
 mount -t tmpfs tmpfs /run
-mkdir -p /run/systemd/system "$XDG_RUNTIME_DIR"
-chmod 700 "$XDG_RUNTIME_DIR"
 if [ -e /sys/fs/cgroup/cgroup.procs ]; then
   mount -t cgroup2 cgroup2 /sys/fs/cgroup
 else
@@ -26,10 +24,27 @@ else
   mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified
   mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd
 fi
+`
+const waitFor = (manager: string) =>
+  `i=0; while ! ${manager} is-active basic.target >/dev/null 2>&1; do i=$((i+1)); [ $i -lt 100 ] || exit 1; sleep 0.1; done; echo up`
+
+const SETUP = {
+  user: `${MOUNTS}
+mkdir -p /run/systemd/system "$XDG_RUNTIME_DIR"
+chmod 700 "$XDG_RUNTIME_DIR"
 /lib/systemd/systemd --user --unit=basic.target --log-target=null &
-i=0; while ! systemctl --user is-active basic.target >/dev/null 2>&1; do i=$((i+1)); [ $i -lt 100 ] || exit 1; sleep 0.1; done
-echo up
-exec sleep 600`
+${waitFor('systemctl --user')}
+exec sleep 600`,
+  // The first process of its namespace, as in a container. It knows no unit of this machine, so it starts nothing that would change it.
+  system: `${MOUNTS}
+mount -t tmpfs tmpfs /etc/systemd/system
+for name in basic sysinit shutdown multi-user network-online; do
+  printf '[Unit]\\nDefaultDependencies=no\\n' > /etc/systemd/system/$name.target
+done
+(${waitFor('systemctl')}) &
+export container=pcc-test SYSTEMD_UNIT_PATH=/etc/systemd/system
+exec /lib/systemd/systemd --system --unit=basic.target --log-target=null`,
+}
 
 export interface SystemdWorld {
   home: string
@@ -49,16 +64,16 @@ interface Ran {
 }
 
 /**
- * The real service manager of a user, in namespaces of its own; undefined where that cannot be made (an ordinary user, or a machine
- * without systemd's program). All its processes end with the test.
+ * The real service manager of a user or of a system, in namespaces of its own; undefined where that cannot be made (an ordinary user,
+ * or a machine without systemd's program). All its processes end with the test.
  */
 export async function systemdWorld(
   t: TestContext,
-  more: Record<string, string> = {},
+  scope: 'user' | 'system' = 'user',
 ): Promise<SystemdWorld | undefined> {
   if (process.getuid?.() !== 0 || !existsSync('/lib/systemd/systemd')) return undefined
   const home = tempDir(t)
-  const env = { ...bareEnv(home), XDG_RUNTIME_DIR: '/run/pcc-test', ...COMPILED, ...more }
+  const env = { ...bareEnv(home), XDG_RUNTIME_DIR: '/run/pcc-test', ...COMPILED }
   const groups = ROOTS.map(root => join(root, `pcc-test-${process.pid}-${Date.now()}`))
   try {
     for (const group of groups) mkdirSync(group)
@@ -69,7 +84,10 @@ export async function systemdWorld(
   }
   const enter = groups.map(group => `echo $$ > ${group}/cgroup.procs`).join(' && ')
   const script = `${enter} && exec unshare --pid --mount --cgroup --fork --mount-proc --kill-child sh -c "$SETUP"`
-  const child = spawn('sh', ['-c', script], { env: { ...env, SETUP }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn('sh', ['-c', script], {
+    env: { ...env, SETUP: SETUP[scope] },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   const ended = once(child, 'exit')
   t.after(async () => {
     child.kill('SIGKILL')
@@ -103,8 +121,8 @@ export async function systemdWorld(
     inside,
     pcc: (...args) => inside(process.execPath, [BIN, ...args]),
     async show(property) {
-      const { stdout } = await inside('systemctl', ['--user', 'show', 'perpetualcc.service', '-p', property, '--value'])
-      return stdout.trim()
+      const unit = scope === 'user' ? ['--user', 'show', 'perpetualcc.service'] : ['show', 'perpetualcc-root.service']
+      return (await inside('systemctl', [...unit, '-p', property, '--value'])).stdout.trim()
     },
   }
 }

@@ -26,6 +26,49 @@ conversations:
 /** Without what drops the rights of root, who runs this test: an ordinary user has none. */
 const HARDENING = /^(NoNew|Lock|Restrict[RA]|Keyring|Protect|RemoveIPC)/
 
+test('the service of the system: installed, restarted when killed or hung, its hardening leaves agents their sandbox, removed', {
+  timeout: 120_000,
+}, async t => {
+  const world = await systemdWorld(t, 'system')
+  if (!world) return t.diagnostic('no service manager can be started here')
+  const { pcc, show, inside } = world
+  const folder = '/etc/systemd/system/perpetualcc-root.service.d'
+  const waits = '[Service]\nWatchdogSec=4\nTimeoutAbortSec=1\nRestartSec=1\n'
+  await inside('sh', ['-c', `mkdir ${folder} && printf '${waits}' > ${folder}/fast.conf`])
+  const installed = await pcc('service', 'install', '--system')
+  assert.equal(installed.code, 0, installed.stderr)
+  assert.match(
+    installed.stdout,
+    /^perpetualcc-root\.service is installed \(\/etc\/systemd\/system\/.*\) and active\.\n$/,
+  )
+  assert.doesNotMatch(installed.stderr, /remarks/)
+  assert.deepEqual([await show('User'), await show('UnitFileState')], ['root', 'enabled'])
+  const health = async () => JSON.parse((await pcc('daemon', 'status', '--json')).stdout)
+  const first = await show('MainPID')
+  assert.deepEqual([(await health()).kept_by, String((await health()).pid)], ['systemd', first])
+  for (const signal of ['-KILL', '-STOP']) {
+    const before = await show('MainPID')
+    await inside('kill', [signal, before])
+    while ([before, '0'].includes(await show('MainPID')) || (await show('ActiveState')) !== 'active') await sleep(100)
+  }
+  assert.equal(await show('NRestarts'), '2')
+  const lines = daemonUnit({ ...SAMPLE, user: 'nobody' }).split('\n')
+  const kept = lines.filter(line => /^(NoNew|Lock|Restrict[RA]|Keyring|Protect|RemoveIPC|Capab|Ambient)/.test(line))
+  assert.ok(kept.length >= 10, kept.join('\n'))
+  const sandbox = 'bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --proc /proc --dev /dev true'
+  const probe = `[Service]\nType=oneshot\nUser=nobody\nExecStart=/usr/bin/env ${sandbox}\n${kept.join('\n')}\n`
+  await inside('sh', ['-c', 'printf %s "$PROBE" > /etc/systemd/system/probe.service'], { PROBE: probe })
+  await inside('systemctl', ['daemon-reload'])
+  const probed = await inside('systemctl', ['start', 'probe.service'])
+  assert.equal(probed.code, 0, `${probed.stderr}\n${probe}`)
+  assert.equal((await pcc('service', 'status', '--system')).code, 0)
+  const busless = await pcc('service', 'install', '--user')
+  assert.deepEqual([busless.code, /your user has no bus of systemd .*enable-linger/s.test(busless.stderr)], [3, true])
+  const removed = await pcc('service', 'uninstall')
+  assert.equal(removed.code, 0, removed.stderr)
+  assert.equal((await inside('ls', ['/etc/systemd/system'])).stdout.includes('perpetualcc-root.service\n'), false)
+})
+
 test('the service of a user: installed, restarted when killed or hung, steered, told of, removed', {
   timeout: 240_000,
 }, async t => {
@@ -125,7 +168,15 @@ test('the service of a user: installed, restarted when killed or hung, steered, 
     assert.deepEqual([refused.code, /edited by hand/.test(refused.stderr)], [3, true])
     assert.match(readFileSync(unit, 'utf8'), /# mine/)
     assert.match((await pcc('service', 'status')).stdout, /edited by hand/)
-    assert.equal((await pcc('service', 'install', '--yes')).code, 0)
+    const tools = join(home, 'tools')
+    mkdirSync(tools)
+    writeFileSync(join(tools, 'loginctl'), '#!/bin/sh\necho no\n', { mode: 0o755 })
+    const before = await show('MainPID')
+    const PATH = `${tools}:${world.env['PATH']}`
+    const replaced = await inside(process.execPath, [BIN, 'service', 'install', '--yes'], { PATH })
+    assert.equal(replaced.code, 0, replaced.stderr)
+    assert.match(replaced.stderr, /while you are logged in.*loginctl enable-linger/)
+    assert.notEqual(await show('MainPID'), before, 'nothing was at work, so it is restarted')
     assert.doesNotMatch(readFileSync(unit, 'utf8'), /# mine/)
     assert.match(readFileSync(`${unit}.bak`, 'utf8'), /# mine/)
   })
@@ -166,9 +217,9 @@ test('the service of a user: installed, restarted when killed or hung, steered, 
   await t.test('pcc init offers it at a terminal, and nothing is installed without a yes', async () => {
     const init = world.words(process.execPath, [BIN, 'init', gitProject(t), '--skip-index'])
     const terminal = openPty(t, init, { cwd: home, env: { ...world.env, NO_COLOR: '1' } })
-    for (let asked = ''; !asked.includes('[y/N]'); terminal.type('n\r'))
+    for (let asked = ''; !asked.includes('[y/N]'); terminal.type(asked.includes('[1]') ? '\r' : 'n\r'))
       asked = (
-        await terminal.see(/(Commit|Let pcc also judge) .*\[Y\/n\]|Start the daemon with the machine.*\[y\/N\]/)
+        await terminal.see(/\[1\] |(Commit|Let pcc also judge) .*\[Y\/n\]|Start the daemon with the machine.*\[y\/N\]/)
       )[0]
     await terminal.see(/To start the daemon with the machine: pcc service install/)
     assert.equal(await terminal.exit, 0)

@@ -65,12 +65,14 @@ test('the unit restarts always and later each time, is watched, and gives up whe
     'Type=notify',
     'Restart=always',
     'WatchdogSec=60',
+    'StartLimitIntervalSec=600\nStartLimitBurst=10',
+    'RestartSec=5',
     'RestartPreventExitStatus=2 5',
     'KillMode=process',
     'OnFailure=perpetualcc-alert.service',
   ])
     assert.ok(old.includes(`\n${line}\n`), line)
-  assert.match(fresh, /RestartSteps=6\nRestartMaxDelaySec=60/)
+  assert.match(fresh, /\nRestartSec=2\nRestartSteps=6\nRestartMaxDelaySec=60\n/)
   assert.doesNotMatch(old, /RestartSteps/)
   assert.doesNotMatch(daemonUnit({ ...SAMPLE, setuidSandbox: true }), /NoNewPrivileges/)
 })
