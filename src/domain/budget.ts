@@ -206,6 +206,25 @@ export function budgetWords({ scope, measure, limit }: Pick<BudgetUse, 'scope' |
   return `${WHOSE[scope]} budget of ${amountWords(measure, limit)}`
 }
 
+/** How the reason of a session begins that waits because the day's budget is spent. */
+export const DAY_IS_SPENT = "The day's budget of "
+
+/** Whose budget is spent and how much of it, as a sentence without its full stop. */
+export function overrunWords(use: BudgetUse): string {
+  const words = `${budgetWords(use)} is spent (${amountWords(use.measure, use.spent)})`
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
+}
+
+/** The limit that is advised instead of a spent one: it is doubled until half of the old limit or more is left of it. */
+export function advisedLimit({ spent, limit }: Pick<BudgetUse, 'spent' | 'limit'>): number {
+  return limit * 2 ** Math.max(1, Math.ceil(Math.log2(spent / limit + 0.5)))
+}
+
+/** The command that raises a budget of the settings far enough. */
+export function raiseCommand(use: BudgetUse): string {
+  return `pcc config set budgets.${use.scope}.${use.measure} ${Math.ceil(advisedLimit(use))}`
+}
+
 const WHOSE: Record<BudgetScope, string> = {
   task: "the task's",
   session: "the session's",

@@ -17,7 +17,7 @@ import { openProposals, type Proposals } from './features/proposals.ts'
 import type { GuardWatch } from './guards/watch.ts'
 import type { Accounts } from './limits/accounts.ts'
 import { FailoverWatch } from './limits/choose-agent.ts'
-import { endQuotaWaits, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
+import { endWaits, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
 import { DISK_REMEDY } from './report/troubles.ts'
 import type { Calendar } from './runs/calendar.ts'
 import type { RunManager } from './runs/runs.ts'
@@ -91,7 +91,7 @@ export class Supervisor {
           (await import('./limits/new-login.ts')).hasNewLogin(gate, waiting, id => this.envOf(id))
         await this.#accounts.tryMended(isMended)
         const how = { accounts: this.#accounts, envOf: (id: string) => this.envOf(id) }
-        await endQuotaWaits(waiting, how, this.#supervisor)
+        await endWaits(waiting, how, this.#supervisor)
       },
       wake: row => wakeSession(row, this.#wakeOptions(row), this.#supervisor),
     })

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { amountWords, parseBudget, spentWords, typedAmount } from '../../src/domain/budget.ts'
+import {
+  advisedLimit,
+  amountWords,
+  parseBudget,
+  raiseCommand,
+  spentWords,
+  typedAmount,
+} from '../../src/domain/budget.ts'
 
 test('a budget is read as a person writes it', () => {
   for (const [text, limits] of [
@@ -102,4 +109,17 @@ test('amounts are formatted as people write them, and the typed form can be pars
     assert.deepEqual(parseBudget(typedAmount(measure, amount)), { limits: { [measure]: amount } })
   }
   assert.equal(spentWords({ turns: 0, tokens: 0, cost_usd: 0, wall_minutes: 0 }), 'nothing')
+})
+
+test('the limit that is advised exceeds what is spent, also where the old one was exceeded many times over', () => {
+  for (const [limit, spent, advised] of [
+    [5, 5, 10],
+    [5, 5.5, 10],
+    [1, 1.9, 4],
+    [1, 5.63, 8],
+    [0.05, 40, 51.2],
+  ] as const)
+    assert.equal(advisedLimit({ limit, spent }), advised, `${spent} of ${limit}`)
+  const use = { scope: 'day', measure: 'cost_usd', limit: 1, spent: 5.63 } as const
+  assert.equal(raiseCommand(use), 'pcc config set budgets.day.cost_usd 8')
 })

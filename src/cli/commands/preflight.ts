@@ -8,6 +8,7 @@ import { readDiskReport } from '../../daemon/disk.ts'
 import { accountOf } from '../../domain/account.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { findManifest } from '../../domain/agents/find-manifest.ts'
+import { type BudgetView, MEASURES, overrunWords, raiseCommand } from '../../domain/budget.ts'
 import { chooseAgent } from '../../domain/choose-agent.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
@@ -75,6 +76,7 @@ const PREFLIGHT_CHECKS: readonly PreflightCheck[] = [
   checkAgentProgram,
   checkLogin,
   checkAccount,
+  checkBudgets,
   checkCheckout,
   checkTrust,
   checkCommands,
@@ -131,7 +133,7 @@ function preflightLines(rows: readonly PreflightRow[], { terminal, ...context }:
   })
 }
 
-const ALL_RIGHT = 'Ready: agent, login, account, checkout, checks, sandbox and disk.'
+const ALL_RIGHT = 'Ready: agent, login, account, budgets, checkout, checks, sandbox and disk.'
 
 /** It runs as if the person had typed it: in their terminal and environment, in the project, with the same settings and data. */
 async function offerToRun(
@@ -210,13 +212,20 @@ function loginOffer(kind: string): Pick<PreflightRow, 'command'> {
 /** Whether the daemon knows that the account of this shell may not be used now. Another key is another account. */
 async function checkAccount(facts: PreflightFacts): Promise<PreflightRow[]> {
   const { client, chosen, env } = facts
-  const { accounts, at } = await client.request<QuotaView>('GET', '/quota')
+  const { accounts, at, hold } = await client.request<QuotaView>('GET', '/quota')
+  if (hold) {
+    const release = ['pcc', 'quota', 'release'] as const
+    return [
+      { area: 'account', says: 'you hold all of them back; work waits', fix: release.join(' '), command: release },
+    ]
+  }
   const own = accountOf(chosen, env)
   return accounts.flatMap(({ account, gate, level, eases_at }): PreflightRow[] => {
     if (account !== own) return []
     const ref = account.slice(0, 6)
     const release = ['pcc', 'quota', 'release', '--account', ref] as const
-    if (gate?.held) return [{ area: 'account', says: 'you hold it back', fix: release.join(' '), command: release }]
+    if (gate?.held)
+      return [{ area: 'account', says: 'you hold it back; work waits', fix: release.join(' '), command: release }]
     if (gate && faultOf(gate)) return [describeFault(gate, facts)]
     if (gate?.closed_until != null && gate.closed_until > at) {
       const says = `a limit closes it until ${wakeTime(gate.closed_until, at)}; work waits until then`
@@ -236,6 +245,29 @@ function describeFault(gate: AccountGate, { kind, env }: PreflightFacts): Prefli
   if (faultOf(gate) !== 'login' || !login) return { ...row, fix: remedy }
   if (login.by === 'variable') return { ...row, fix: `export ${login.name}=<new key>, then run this again` }
   return { ...row, fix: vendorOf(kind).login.command || 'Log in with the agent itself', ...loginOffer(kind) }
+}
+
+/** Budgets of the day and of the project that are spent already: no task begins before they are raised or count anew. */
+async function checkBudgets({ client, project, loaded: { config } }: PreflightFacts): Promise<PreflightRow[]> {
+  const query = `?project=${encodeURIComponent(project)}`
+  const { scopes } = await client.request<BudgetView>('GET', `/budget${query}`)
+  return scopes.flatMap(({ scope, spent }): PreflightRow[] => {
+    if (scope !== 'day' && scope !== 'project') return []
+    const limits = config.budgets[scope]
+    const uses = MEASURES.map(measure => ({
+      scope,
+      measure,
+      spent: spent[measure],
+      limit: limits[measure] ?? Infinity,
+    }))
+    const use = uses.find(({ spent, limit }) => spent >= limit)
+    if (!use) return []
+    const until = scope === 'day' ? 'it is raised, or until tomorrow' : 'it is raised'
+    const or = scope === 'day' ? '' : `, or pcc budget reset ${quoteForShell(project)}`
+    return [
+      { area: 'budget', says: `${overrunWords(use)}: work waits until ${until}`, fix: `${raiseCommand(use)}${or}` },
+    ]
+  })
 }
 
 async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promise<PreflightRow[]> {

@@ -35,7 +35,10 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
     ...view,
     attempts: shown,
     quota: await readQuota(attempts.at(-1), daemon),
-    left_ms: run.state === 'ended' ? null : await estimateTimeLeft(run, { attempts, tasks: view.tasks }, daemon.store),
+    left_ms:
+      run.state === 'ended' || standsStill(shown)
+        ? null
+        : await estimateTimeLeft(run, { attempts, tasks: view.tasks }, daemon.store),
     kept_apart: run.state === 'running' && view.parallel > 1 ? await daemon.supervisor.runs.keptApart(run) : [],
   }
 }
@@ -148,6 +151,14 @@ async function readQuota(
   const { window, utilization, source, tokens } = fullest
   return { level, window, utilization, source, ...(tokens !== undefined && { tokens }) }
 }
+
+/** Whether no attempt goes on before a time or a person comes: how long that takes says nothing about the tasks. */
+function standsStill(attempts: readonly AttemptView[]): boolean {
+  const open = attempts.flatMap(({ now }) => now ?? [])
+  return open.length > 0 && open.every(({ landing, status }) => landing === null && STANDING.has(status))
+}
+
+const STANDING: ReadonlySet<AttemptNow['status']> = new Set(['paused', 'rate_limited', 'waiting_input'])
 
 /** How many earlier runs are read while this one has no finished task. */
 const EARLIER = 3

@@ -5,14 +5,15 @@ import type { Log } from '../../base/log.ts'
 import type { ModelUse } from '../../domain/brain.ts'
 import {
   type Amounts,
-  amountWords,
+  advisedLimit,
   type BudgetScope,
   type Budgets,
   type BudgetUse,
-  budgetWords,
   NOTHING_SPENT,
+  overrunWords,
   type Purpose,
   type PurposeAmounts,
+  raiseCommand,
   typedAmount,
 } from '../../domain/budget.ts'
 import type { NewEvent } from '../../domain/event.ts'
@@ -212,20 +213,21 @@ function spentEvent({ use }: GuardTrip, live: LiveSession): NewEvent[] {
 /** Why a session stops whose budget is spent, what helps, and when it resumes by itself: a day's budget is fresh tomorrow. */
 function budgetTrip(use: BudgetUse, { id, consent }: { id: string; consent: ResumeConsent }, now: number): GuardTrip {
   const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), consent) ?? undefined) : undefined
-  const reason = `${capitalize(budgetWords(use))} is spent (${amountWords(use.measure, use.spent)})`
-  return { guard: 'budget', reason, next: describeRemedy(use, id), resumesAt, use }
+  return { guard: 'budget', reason: overrunWords(use), next: describeRemedy(use, id, resumesAt), resumesAt, use }
 }
 
 /** How a person raises the budget. */
-function describeRemedy({ scope, measure, limit }: BudgetUse, session: string): string {
-  const raised = `pcc config set budgets.${scope}.${measure} ${Math.ceil(limit * 2)}`
-  switch (scope) {
+function describeRemedy(use: BudgetUse, session: string, resumesAt: number | undefined): string {
+  const raised = raiseCommand(use)
+  switch (use.scope) {
     case 'session':
-      return `Raise it with: pcc resume ${session} --budget "${typedAmount(measure, limit * 2)}"`
+      return `Raise it with: pcc resume ${session} --budget "${typedAmount(use.measure, advisedLimit(use))}"`
     case 'task':
       return `Raise it with: ${raised}, then: pcc resume ${session}`
     case 'day':
-      return `Raise it with: ${raised}, then: pcc resume ${session}; tomorrow counts anew`
+      return resumesAt === undefined
+        ? `Raise it with: ${raised}, then: pcc resume ${session}; tomorrow counts anew`
+        : `Raise it with: ${raised}; it goes on by itself then, or tomorrow`
     case 'project':
       return `Raise it with: ${raised}, or count from zero with: pcc budget reset; then: pcc resume ${session}`
   }
@@ -234,8 +236,4 @@ function describeRemedy({ scope, measure, limit }: BudgetUse, session: string): 
 /** The id of the task, session, project or day that the budget is counted for. */
 function budgetKey(scope: BudgetScope, row: Pick<SessionRow, 'id' | 'project' | 'task_id'>, now = Date.now()): string {
   return { task: row.task_id ?? '', session: row.id, project: row.project, day: calendarDayOf(now) }[scope]
-}
-
-function capitalize(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }

@@ -4,11 +4,13 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Log } from '../../base/log.ts'
+import { DAY_IS_SPENT } from '../../domain/budget.ts'
 import { EVERY_ACCOUNT, faultOf } from '../../domain/limit.ts'
 import { NEARLY_USED_UP } from '../../domain/quota.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { findOverrun, readSpendingTotals } from '../../tasks/budgets.ts'
 import { prepareResumed, type SupervisorContext } from '../context.ts'
 import type { SessionDeps } from '../session/context.ts'
 import { errorRow } from '../session/endings.ts'
@@ -85,10 +87,11 @@ function isDue({ resumes_at, ended_at }: SessionRow, now: number): boolean {
 }
 
 /**
- * Ends the waits for an allowance that is no longer nearly used up: the person has changed the settings, or a window was renewed early.
- * Such a session is due at once, and the account that its own level has closed is open again.
+ * Ends the waits whose cause is over before their time: an allowance that is no longer nearly used up, because the person has changed the
+ * settings or a window was renewed early, and a day's budget that was raised. Such a session is due at once, and the account that its
+ * own level has closed is open again.
  */
-export async function endQuotaWaits(
+export async function endWaits(
   waiting: readonly SessionRow[],
   { accounts, envOf }: { accounts: Accounts; envOf(session: string): Record<string, string> },
   supervisor: SupervisorContext,
@@ -96,17 +99,21 @@ export async function endQuotaWaits(
   const { store, clock } = supervisor.deps
   const now = clock.now()
   for (const row of waiting) {
-    if (!row.status_reason?.startsWith(NEARLY_USED_UP) || isDue(row, now)) continue
+    const waitsForQuota = row.status_reason?.startsWith(NEARLY_USED_UP)
+    if (isDue(row, now) || !(waitsForQuota || row.status_reason?.startsWith(DAY_IS_SPENT))) continue
     try {
-      const { quota } = await prepareResumed(row, envOf(row.id), supervisor)
-      if ((await accounts.level({ row, settings: { quota } })).level === 'critical') continue
+      const { quota, budgets } = await prepareResumed(row, envOf(row.id), supervisor)
+      const isOver = waitsForQuota
+        ? (await accounts.level({ row, settings: { quota } })).level !== 'critical'
+        : !findOverrun(await readSpendingTotals(row, supervisor.deps), budgets)
+      if (!isOver) continue
       await store.transaction(async tx => {
         if (!(await isStillWaiting(row, store, tx))) return
-        if (row.account !== null) await accounts.openWhenEased(row.account, tx)
+        if (waitsForQuota && row.account !== null) await accounts.openWhenEased(row.account, tx)
         await store.sessions.update(row.id, { resumes_at: now }, tx)
       })
     } catch (error) {
-      supervisor.log.debug({ session: row.id, error }, 'its allowance could not be looked at')
+      supervisor.log.debug({ session: row.id, error }, 'what it waits for could not be looked at')
     }
   }
 }

@@ -1,4 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { DAY_IS_SPENT } from '../../domain/budget.ts'
 import { type Need, NOTHING_MORE } from '../../domain/needs.ts'
 import type { FailureKind } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
@@ -15,7 +16,7 @@ const PATIENCE = 3
 
 /**
  * Faults of the surroundings that no account and no merge shows: a vendor that does not answer, a program that is not there, a model
- * that nobody knows, a full disk. The work goes on by itself when they are mended; there is one row for each while they last.
+ * that nobody knows, a full disk, the spent budget of a day. The work goes on by itself when they are mended; there is one row for each while they last.
  */
 export async function listTroubles(store: Store, isListed: (session: SessionRow) => boolean): Promise<Need[]> {
   const needs: Need[] = []
@@ -32,6 +33,11 @@ async function troubleOfWaiting(row: SessionRow, store: Store): Promise<Need[]> 
   if (reason.endsWith(DISK_REMEDY)) {
     const about = { key: DISK_KEY, kind: 'session', since: row.ended_at ?? row.created_at } as const
     return [{ ...NOTHING_MORE, ...about, text: `Work waits: ${firstLine(reason)}`, next: 'Free some space.' }]
+  }
+  if (reason.startsWith(DAY_IS_SPENT)) {
+    const about = { key: 'budget:day', kind: 'budget', since: row.ended_at ?? row.created_at } as const
+    const text = `${firstLine(reason)}: work waits until it is raised, or until tomorrow`
+    return [{ ...NOTHING_MORE, ...about, text, next: /pcc config set [^;]+/.exec(reason)?.[0] ?? 'pcc budget' }]
   }
   const [end] = await store.events({ subject: row.id, kinds: ['session.ended'], tail: 1 })
   const failure = end?.kind === 'session.ended' ? end.body.failure : undefined

@@ -8,8 +8,10 @@ import { openAccountGates } from '../../../src/agents/limits/account-gates.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { systemClock } from '../../../src/base/clock.ts'
 import { accountOf } from '../../../src/domain/account.ts'
+import { NOTHING_SPENT } from '../../../src/domain/budget.ts'
 import { accountLabel } from '../../../src/domain/vendors.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { bookSpending } from '../../../src/tasks/budgets.ts'
 import { onTerminal } from '../../e2e/pty.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { pccFor } from '../pcc.ts'
@@ -183,6 +185,36 @@ test('a login that was refused is named before a run, for that key alone and wit
     /! account +at its last use: The login was refused\.\n +→ export ANTHROPIC_API_KEY=<new key>, then run this again\n/,
   )
   assert.doesNotMatch(await seen('another'), /account/)
+  assert.equal((await pcc.run(['quota', 'hold'])).code, 0)
+  assert.match(await seen('another'), /! account +you hold all of them back; work waits\n +→ pcc quota release\n/)
+})
+
+test('a budget that is spent is named before a run, with a limit that is high enough', async t => {
+  const pcc = pccFor(t, {
+    ...ASK,
+    PCC_GATES_UNPROVEN: 'allow',
+    PCC_BUDGETS_DAY_COST_USD: '1',
+    PCC_BUDGETS_PROJECT_TURNS: '9',
+  })
+  const project = gitProject(t)
+  const { database } = appPathsFor({ env: pcc.env })
+  mkdirSync(dirname(database), { recursive: true })
+  {
+    await using store = await openStore({ file: database })
+    const amounts = { ...NOTHING_SPENT, cost_usd: 5.63, turns: 9 }
+    await store.transaction(tx =>
+      bookSpending({ id: null, project, task_id: null }, amounts, { store, clock: systemClock, tx }),
+    )
+  }
+  const { stderr } = await pcc.run(['run', project, '--dry-run'])
+  assert.match(
+    stderr,
+    /^! budget +The day's budget of 1\.00 usd is spent \(5\.63 usd\): work waits .*\n +→ pcc config set budgets\.day\.cost_usd 8\n/,
+  )
+  assert.match(
+    stderr,
+    /! budget +The project's budget of 9 turns is spent .*\n +→ pcc config set budgets\.project\.turns 18, or pcc budget reset /,
+  )
 })
 
 test('an agent whose program is not there is named before the work begins, with how to get it', async t => {

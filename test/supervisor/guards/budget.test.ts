@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { BudgetView } from '../../../src/domain/budget.ts'
+import type { Need } from '../../../src/domain/needs.ts'
 import type { SessionEvent } from '../../../src/domain/session.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { bookNow } from '../../../src/supervisor/guards/spending.ts'
 import { brainContext } from '../../../src/supervisor/session/brain.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
+import { runWorld } from '../../daemon/runs/run-world.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { scriptedAgent } from '../session/scripted-agent.ts'
@@ -95,6 +97,29 @@ test("a day's budget makes sessions wait for tomorrow, and nothing is begun befo
   world.pass(DAY)
   await world.when(id, isComplete)
   await world.when(other, isComplete)
+})
+
+test("a run that waits for the day's budget is one row that needs a person, and goes on by itself when it is raised", async t => {
+  let turns = 0
+  const agent = scriptedAgent(() => (turns++ === 1 ? spends(5.63) : {}))
+  const world = await runWorld(t, agent)
+  world.settings['PCC_BUDGETS_DAY_COST_USD'] = '1'
+  for (const name of ['one', 'two', 'three']) await world.add(name)
+  const { id } = await world.run()
+  const { left_ms, attempts } = await world.since(
+    id,
+    ({ kind, body }) => kind === 'session.ended' && isPaused(body as never),
+  )
+  assert.equal(attempts.filter(({ outcome }) => outcome === 'done').length, 1)
+  assert.equal(left_ms, null, 'how long its tasks take says nothing now')
+  const needs = async () =>
+    (await world.call('GET', '/needs')).body.needs.map((need: Need) => [need.kind, need.text, need.next])
+  const text = "The day's budget of 1.00 usd is spent (5.63 usd): work waits until it is raised, or until tomorrow"
+  assert.deepEqual(await needs(), [['budget', text, 'pcc config set budgets.day.cost_usd 8']])
+  world.settings['PCC_BUDGETS_DAY_COST_USD'] = '8'
+  world.pass(1)
+  assert.equal((await world.over(id)).outcome, 'complete')
+  assert.deepEqual(await needs(), [])
 })
 
 test('a bound that a person raises while a session works holds for that session too', async t => {
