@@ -59,5 +59,7 @@ test('webhooks are shown with what is wrong, messages with what became of them, 
   assert.match((await pcc.run(['webhooks', 'list', '--source', 'github', '--limit', '5'])).stdout, /issues/)
   assert.equal((await pcc.run(['webhooks', 'list', '--state', 'new'])).code, 2)
   assert.equal((await pcc.run(['webhooks', 'show', '99'])).code, 2)
-  assert.match((await pcc.run(['webhooks', 'retry', '1'])).stderr, /only one that failed/)
+  const again = await pcc.run(['webhooks', 'retry', '1'])
+  assert.deepEqual([again.code, /^Message 1 is refused: no project is set for/.test(again.stdout)], [1, true])
+  assert.match((await pcc.run(['webhooks', 'show', '1'])).stdout, /^Try it again: pcc webhooks retry 1$/m)
 })
