@@ -163,11 +163,12 @@ function openDelivery(name: string, out: WebhooksOut): Alarm {
 
 /** Sends one event, signed as docs/webhooks.md says. */
 export async function sendEvent(
-  { url, secret, allowsPrivate, problem }: WebhookTarget,
+  { url, allowsPrivate, readSecret }: WebhookTarget,
   { id, event, body }: { id: string; event: string; body: string },
   { signal, now = Date.now, send = postGuarded }: Pick<WebhooksOut, 'signal' | 'now' | 'send'>,
 ): Promise<SendResult> {
-  if (secret === undefined) return { ok: false, problem: problem ?? 'its secret cannot be read' }
+  const { secret, problem } = await readSecret()
+  if (secret === undefined) return { ok: false, problem }
   const headers = {
     'content-type': 'application/json',
     'user-agent': 'PerpetualCC',

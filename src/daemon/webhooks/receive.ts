@@ -36,7 +36,7 @@ export async function addWebhookRoutes(app: FastifyInstance, deps: ReceiveDeps):
         // Nobody's key stands behind a message, so the audit log has no row; the list of messages has one.
         config: { route: { readOnly: true } },
         onRequest: async (request, reply) => {
-          findDoor(request.params.name, await webhooks.read())
+          await findDoor(request.params.name, await webhooks.read())
           places.take(request, reply)
         },
         preHandler: async request => places.leave(request),
@@ -44,7 +44,7 @@ export async function addWebhookRoutes(app: FastifyInstance, deps: ReceiveDeps):
       async (request, reply) => {
         const read = await webhooks.read()
         const { settings } = read
-        const door = findDoor(request.params.name, read)
+        const door = await findDoor(request.params.name, read)
         const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
         const now = Date.now()
         const message = { headers: request.headers, body }
@@ -75,10 +75,10 @@ export interface ReceiveDeps extends Pick<DaemonContext, 'webhooks' | 'store' | 
   patienceMs?: number
 }
 
-function findDoor(name: string, { doors }: ReadWebhooks): WebhookDoor & { secret: string } {
+async function findDoor(name: string, { doors }: ReadWebhooks): Promise<WebhookDoor & { secret: string }> {
   const door = doors.find(one => one.name === name)
   if (!door) throw new AppError('webhook_unknown', { name: name.slice(0, 60) })
-  const { secret } = door
+  const { secret } = await door.readSecret()
   if (secret === undefined) throw new AppError('webhook_secret', { name })
   return { ...door, secret }
 }

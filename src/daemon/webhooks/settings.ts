@@ -1,7 +1,7 @@
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Secrets } from '../../base/secrets/secrets.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { explainUnreadByDaemon, fillSecrets, readSecret, secretName } from '../../domain/config/secret-references.ts'
+import { explainUnreadByDaemon, readSecret, secretName } from '../../domain/config/secret-references.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { WebhookDelivery, WebhookSetup } from '../../domain/webhook.ts'
 import type { SendResult } from '../../human/notify/notice.ts'
@@ -10,22 +10,24 @@ import type { SignatureKind } from './signature.ts'
 /** How long settings are reused: changes are seen soon, and a flood does not read them again for each message. */
 const FRESH_MS = 2_000
 
-/** A webhook that messages come in by; `problem` if it cannot work. */
+/** The secret of a webhook, or why it cannot be read. */
+export type WebhookSecret = { secret: string; problem: null } | { secret: undefined; problem: string }
+
+/** A webhook that messages come in by. */
 export interface WebhookDoor {
   name: string
   kind: SignatureKind
-  secret: string | undefined
-  problem: string | null
+  /** Each is read by itself: a secret manager that hangs holds up only those whose secrets it has. Never throws. */
+  readSecret(): Promise<WebhookSecret>
 }
 
 /** An address that is told of events. */
 export interface WebhookTarget {
   name: string
   url: string
-  secret: string | undefined
   events: string
   allowsPrivate: boolean
-  problem: string | null
+  readSecret(): Promise<WebhookSecret>
 }
 
 export interface ReadWebhooks {
@@ -56,7 +58,7 @@ export interface Webhooks {
 /** What an address is told of if its settings do not say. */
 const STANDARD_EVENTS = 'task.*, run.*'
 
-/** Reads the settings of webhooks with their secrets, at most some seconds old. */
+/** Reads the settings of webhooks, at most some seconds old. */
 export function openWebhookSettings(
   { paths, secrets }: { paths: AppPaths; secrets: Pick<Secrets, 'read'> },
   env: Record<string, string | undefined>,
@@ -74,7 +76,7 @@ export function openWebhookSettings(
 
   async function readWebhooks(): Promise<ReadWebhooks> {
     const { config } = await loadConfig({ paths, env })
-    const { webhooks: settings } = await fillSecrets({ webhooks: config.webhooks }, secrets)
+    const { webhooks: settings } = config
     const fixed = [
       { name: 'github', kind: { by: 'github' }, setting: settings.github.secret },
       { name: 'prometheus', kind: { by: 'bearer' }, setting: settings.prometheus.secret },
@@ -85,21 +87,24 @@ export function openWebhookSettings(
       return { name, kind, setting: secret }
     })
     const doors = [...fixed, ...own].flatMap(({ name, kind, setting }) =>
-      setting === undefined ? [] : [readReference(setting).then(found => ({ name, kind, ...found }))],
+      setting === undefined ? [] : [{ name, kind, readSecret: readOnce(setting) }],
     )
-    const targets = Object.entries(settings.out).map(async ([name, { url, secret, events, private: allows }]) => ({
+    const targets = Object.entries(settings.out).map(([name, { url, secret, events, private: allows }]) => ({
       ...{ name, url, events: events ?? STANDARD_EVENTS, allowsPrivate: allows === 'yes' },
-      ...(await readReference(secret)),
+      readSecret: readOnce(secret),
     }))
-    return {
-      settings,
-      queueSize: config.tasks.queue_size,
-      doors: await Promise.all(doors),
-      targets: await Promise.all(targets),
+    return { settings, queueSize: config.tasks.queue_size, doors, targets }
+  }
+
+  function readOnce(setting: string): () => Promise<WebhookSecret> {
+    let found: Promise<WebhookSecret> | undefined
+    return () => {
+      found ??= readReference(setting)
+      return found
     }
   }
 
-  async function readReference(setting: string): Promise<{ secret: string | undefined; problem: string | null }> {
+  async function readReference(setting: string): Promise<WebhookSecret> {
     const name = secretName(setting)
     const secret = name === undefined ? readSecret(setting, env) : await secrets.read(name)
     if (secret === undefined) return { secret, problem: `it takes ${explainUnreadByDaemon(setting)}` }

@@ -70,7 +70,8 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
       settings = undefined
       const { doors, targets } = await read()
       const counts = await store.webhooks.countBySource()
-      const ins = doors.map(({ name, problem }): WebhookSetup => {
+      const ins = doors.map(async ({ name, readSecret }): Promise<WebhookSetup> => {
+        const { problem } = await readSecret()
         return { name, direction: 'in', address: `/webhook/${name}`, problem, waiting: counts.get(name) ?? 0 }
       })
       const outs = targets.map(async (target): Promise<WebhookSetup> => {
@@ -78,9 +79,15 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
         const { waiting, failed, problem: last } = await store.outbox.backlog(`webhook:${name}`)
         const isNew = told?.has(name) === false ? 'it was listed after the daemon started: pcc daemon restart' : null
         const given = failed > 0 ? `${failed} events were given up: ${last}` : last
-        return { name, direction: 'out', address, problem: target.problem ?? isNew ?? given, waiting }
+        return {
+          name,
+          direction: 'out',
+          address,
+          problem: (await target.readSecret()).problem ?? isNew ?? given,
+          waiting,
+        }
       })
-      return [...ins, ...(await Promise.all(outs))]
+      return Promise.all([...ins, ...outs])
     },
     async retry(id) {
       const { store } = daemon()

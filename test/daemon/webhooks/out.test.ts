@@ -36,7 +36,8 @@ async function receiver(t: TestContext, answer: (got: Got, count: number) => num
 }
 
 const target = (url: string, more: Partial<WebhookTarget> = {}): WebhookTarget => {
-  return { name: 'ci', url, secret: SECRET, events: 'task.noted', allowsPrivate: true, problem: null, ...more }
+  const readSecret = async () => ({ secret: SECRET, problem: null })
+  return { name: 'ci', url, readSecret, events: 'task.noted', allowsPrivate: true, ...more }
 }
 
 async function telling(t: TestContext, targets: WebhookTarget[], more: Partial<WebhooksOut> = {}) {

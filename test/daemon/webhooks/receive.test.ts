@@ -66,6 +66,16 @@ test('webhooks.github.secret: one that cannot be read, or is too short to be one
   assert.match(body.webhooks[0].problem, /shorter than 16 characters/)
 })
 
+test('a secret manager that hangs holds up no webhook whose secret is elsewhere', async t => {
+  const { github, world, post } = await webhookWorld(t, { PCC_WEBHOOKS_TELEGRAM_SECRET: 'secret:at-the-manager' })
+  const { promise, resolve } = Promise.withResolvers<string>()
+  world.daemon.secrets.read = () => promise
+  const waiting = post('telegram', { headers: { 'x-telegram-bot-api-secret-token': GITHUB_SECRET }, raw: '{}' })
+  assert.equal((await github('issues', labelled())).status, 202)
+  resolve(GITHUB_SECRET)
+  assert.equal((await waiting).status, 202)
+})
+
 const PING = { zen: 'Keep it logically awesome.', hook_id: 1, repository: { full_name: REPOSITORY } }
 
 test('webhooks.requests_per_minute: a flood of ten thousand signed messages gets 429, and neither the queue nor the memory grows with it', async t => {
