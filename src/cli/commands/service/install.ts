@@ -160,18 +160,39 @@ async function bringUp(place: ServiceUnit, { options, context, isChanged }: Brin
   // Root may be refused by the daemon of a person.
   const client = await findClient(paths).catch(() => undefined)
   const isService = client ? state.pid === client.health.pid : state.active === 'active'
-  const isCurrent = isService && !isChanged && client?.health.version === programVersion()
-  if (isCurrent) return
-  if (!client && isService && !options.now)
+  const live = client?.health.sessions.live
+  const running = { isService, isChanged, isSilent: !client, version: client?.health.version, live }
+  const next = nextForService(running, { own: programVersion(), now: options.now })
+  if (next === 'leave') return
+  if (next === 'unknown')
     return note(`The service runs and does not say whether sessions are at work; it is not touched. ${AT_WORK}`)
-  const live = client?.health.sessions.live ?? 0
-  if (live > 0 && !options.now) {
-    note(`${counted(live, 'session')} at work; the daemon that runs is not touched. ${AT_WORK}`)
-    return
-  }
+  if (next === 'busy')
+    return note(`${counted(live ?? 0, 'session')} at work; the daemon that runs is not touched. ${AT_WORK}`)
   if (client && !isService) await endDaemon(client, context)
   await systemctl(place, ['reset-failed', place.unit], env).catch(() => undefined) // it was not failed
   await systemctl(place, [isService ? 'restart' : 'start', place.unit], env)
+}
+
+interface RunningDaemon {
+  /** Whether the service runs it. */
+  isService: boolean
+  /** Whether the unit was changed. */
+  isChanged: boolean
+  /** It does not answer: it belongs to somebody else, or there is none. */
+  isSilent: boolean
+  version: string | undefined
+  live: number | undefined
+}
+
+/** What installing does with what runs: after an update it is started anew, unless sessions are at work and nobody said `--now`. Pure. */
+export function nextForService(
+  { isService, isChanged, isSilent, version, live = 0 }: RunningDaemon,
+  { own, now }: { own: string; now: boolean },
+): 'leave' | 'unknown' | 'busy' | 'start' {
+  if (isService && !isChanged && version === own) return 'leave'
+  if (now) return 'start'
+  if (isSilent && isService) return 'unknown'
+  return live > 0 ? 'busy' : 'start'
 }
 
 const AT_WORK =

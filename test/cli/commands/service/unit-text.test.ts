@@ -5,6 +5,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../../src/base/app-paths.ts'
+import { nextForService } from '../../../../src/cli/commands/service/install.ts'
 import { findService, locateUnit } from '../../../../src/cli/commands/service/service-unit.ts'
 import { alertUnit, daemonUnit, launchdPlist, whoseUnit } from '../../../../src/cli/commands/service/unit-text.ts'
 import { bareEnv, tempDir } from '../../../support/world.ts'
@@ -75,6 +76,20 @@ test('the unit restarts always and later each time, is watched, and gives up whe
   assert.match(fresh, /\nRestartSec=2\nRestartSteps=6\nRestartMaxDelaySec=60\n/)
   assert.doesNotMatch(old, /RestartSteps/)
   assert.doesNotMatch(daemonUnit({ ...SAMPLE, setuidSandbox: true }), /NoNewPrivileges/)
+})
+
+test('an update restarts the service when nothing is at work, or when one says so', () => {
+  const running = { isService: true, isChanged: false, isSilent: false, version: '1.0.0', live: 0 }
+  const next = (more: Partial<typeof running>, now = false) =>
+    nextForService({ ...running, ...more }, { own: '1.1.0', now })
+  assert.equal(next({ version: '1.1.0' }), 'leave')
+  assert.equal(next({ version: '1.1.0' }, true), 'leave', 'it is up to date')
+  assert.equal(next({}), 'start', 'another version, and nothing at work')
+  assert.equal(next({ version: '1.1.0', isChanged: true }), 'start')
+  assert.equal(next({ live: 2 }), 'busy')
+  assert.equal(next({ live: 2 }, true), 'start')
+  assert.equal(next({ isSilent: true }), 'unknown')
+  assert.equal(next({ isSilent: true, isService: false }), 'start', 'there is none yet')
 })
 
 test('a unit is ours until a letter of it is changed', () => {
