@@ -26,14 +26,14 @@ conversations:
 /** Without what drops the rights of root, who runs this test: an ordinary user has none. */
 const HARDENING = /^(NoNew|Lock|Restrict[RA]|Keyring|Protect|RemoveIPC)/
 
-test('the service of the system: installed, restarted when killed or hung, its hardening leaves agents their sandbox, removed', {
+test('the service of the system: installed, restarted when killed or hung, given up and told of in a crash loop, removed', {
   timeout: 120_000,
 }, async t => {
   const world = await systemdWorld(t, 'system')
   if (!world) return t.diagnostic('no service manager can be started here')
   const { pcc, show, inside } = world
   const folder = '/etc/systemd/system/perpetualcc-root.service.d'
-  const waits = '[Service]\nWatchdogSec=4\nTimeoutAbortSec=1\nRestartSec=1\n'
+  const waits = '[Unit]\nStartLimitBurst=4\n[Service]\nWatchdogSec=4\nTimeoutAbortSec=1\nRestartSec=1\n'
   await inside('sh', ['-c', `mkdir ${folder} && printf '${waits}' > ${folder}/fast.conf`])
   const installed = await pcc('service', 'install', '--system')
   assert.equal(installed.code, 0, installed.stderr)
@@ -62,6 +62,16 @@ test('the service of the system: installed, restarted when killed or hung, its h
   const probed = await inside('systemctl', ['start', 'probe.service'])
   assert.equal(probed.code, 0, `${probed.stderr}\n${probe}`)
   assert.equal((await pcc('service', 'status', '--system')).code, 0)
+  const alert = ['show', 'perpetualcc-root-alert.service', '-p', 'ExecMainExitTimestampMonotonic', '--value']
+  assert.equal((await inside('systemctl', alert)).stdout.trim(), '0')
+  for (let state = ''; state !== 'failed'; state = await show('ActiveState')) {
+    const pid = await show('MainPID')
+    if (pid !== '0') await inside('kill', ['-KILL', pid])
+    await sleep(100)
+  }
+  assert.equal(await show('Result'), 'signal')
+  while ((await inside('systemctl', alert)).stdout.trim() === '0') await sleep(100)
+  assert.equal((await pcc('service', 'status', '--system')).code, 1)
   const busless = await pcc('service', 'install', '--user')
   assert.deepEqual([busless.code, /your user has no bus of systemd .*enable-linger/s.test(busless.stderr)], [3, true])
   const removed = await pcc('service', 'uninstall')
