@@ -39,8 +39,8 @@ const FIRST_STEPS: NextStep[] = [
 function stepsWithoutDaemon({ database }: AppPaths): NextStep[] {
   if (!process.getBuiltinModule('node:fs').existsSync(database)) return FIRST_STEPS
   return [
-    ['pcc pending', 'start the daemon, go on with open work, and see what waits for you'],
-    ['pcc list', 'all sessions'],
+    ['pcc pending', 'start the daemon and see what waits for you'],
+    ['pcc list', 'all sessions; pcc resume lets a paused run go on'],
   ]
 }
 
@@ -60,7 +60,8 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
     ({ ended_at, status }) => ended_at !== null && now - ended_at < RECENT_MS && !(status in OPEN_STATUSES),
   )
   const needsPerson = needsYouLines(needs, terminal, now)
-  const works = openRuns[0] ?? open.find(({ status }) => status === 'processing')
+  const works = openRuns.find(({ state }) => state !== 'paused') ?? open.find(({ status }) => status === 'processing')
+  const paused = openRuns.find(({ state }) => state === 'paused')
   return {
     lines: [
       `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${total} in all${describeCounts(open)}; ${needs.needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
@@ -73,6 +74,7 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
     ],
     next: [
       ...(needs.needs.length > 0 ? [['pcc inbox', 'answer what waits, by keys'] as const] : []),
+      ...(paused ? [[`pcc resume ${paused.id}`, 'let the paused run go on'] as const] : []),
       ...(works ? [[`pcc attach ${works.id}`, 'watch it work'] as const] : []),
       ...(ended.length > 0 ? [['pcc report', 'what was done, what failed and why'] as const] : []),
       ...(total === 0 ? [] : [['pcc run .', 'work through the tasks of this project'] as const]),
@@ -82,7 +84,7 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
 }
 
 function runLine({ id, project, state, stopping, tasks }: RunView): string {
-  const total = Object.values(tasks).reduce((sum, count) => sum + count, 0)
+  const total = Object.values({ ...tasks, cancelled: 0 }).reduce((sum, count) => sum + count, 0)
   const doing = state === 'paused' ? 'is paused' : stopping ? 'stops after its current tasks' : 'works'
   return `Run ${id} in ${firstLine(project.slice(project.lastIndexOf('/') + 1))} ${doing}: ${tasks.done ?? 0} of ${total} tasks done`
 }
@@ -91,9 +93,10 @@ function runLine({ id, project, state, stopping, tasks }: RunView): string {
 function endedLines(ended: SessionView[], terminal: Terminal, now: number): string[] {
   if (ended.length === 0) return []
   const latest = ended.toSorted((a, b) => (b.ended_at ?? 0) - (a.ended_at ?? 0)).slice(0, MOST_ROWS)
+  const states = Math.max(...latest.map(session => widthOf(statusWords(session).text)))
   const rows = latest.map(session => {
     const { text, tone } = statusWords(session)
-    const head = `  ${terminal.paint(tone, text)}  ${session.id}  `
+    const head = `  ${terminal.paint(tone, text)}${' '.repeat(Math.max(0, states - widthOf(text)))}  ${session.id}  `
     const tail = `  ${ago(now - (session.ended_at ?? now))}`
     const room = Math.max(12, Math.min(terminal.width, 100) - widthOf(head) - widthOf(tail))
     return `${head}${cutAtWord(firstLine(session.title ?? session.task), room)}${tail}`

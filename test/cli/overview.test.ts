@@ -13,7 +13,10 @@ test('pcc without a command shows what sessions do, when the next goes on, and w
     { id: 's-cccccc', name: 'held', ended_as: 'paused', status_reason: 'paused by a person; go on with: …' },
   ])
   const asleep = (await pcc.run([])).stdout
-  assert.match(asleep, /^No daemon is running.*\n\nNext\n {2}pcc pending .*\n {2}pcc list .*\n {2}pcc help .*\n$/)
+  assert.match(
+    asleep,
+    /^No daemon is running.*\n\nNext\n {2}pcc pending .*\n {2}pcc list .*pcc resume .*\n {2}pcc help .*\n$/,
+  )
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
   const calm = (await pcc.run([])).stdout
   assert.match(calm, /^2 sessions are open, 3 in all: 1 waits for a limit, 1 is paused; nothing needs you\.\n/)

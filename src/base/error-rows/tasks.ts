@@ -190,8 +190,8 @@ export const RUN_ERRORS = {
   run_there: {
     exit: 3,
     http: 409,
-    says: 'Run {id} is already working on {target}.',
-    next: 'Watch it with: pcc attach {id}',
+    says: 'Run {id} {does} {target}.',
+    next: '{next}',
   },
   run_over: {
     exit: 1,

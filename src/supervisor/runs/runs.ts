@@ -58,7 +58,7 @@ export class RunManager {
     }
     await store.transaction(async tx => {
       const other = (await store.runs.list({ project, open: true }, tx)).find(run => overlap(run.target, target))
-      if (other) throw new AppError('run_there', { id: other.id, target: targetName(other.target) })
+      if (other) throw new AppError('run_there', describeThere(other))
       await store.runs.insert(row, tx)
       await also?.(row, tx)
       await tx.append([
@@ -251,4 +251,13 @@ export class RunManager {
     if (error instanceof AppError && error.code === 'disk_full')
       await noteObstacles(id, this.#deps, [toObstacle(error)])
   }
+}
+
+/** What somebody is told who starts a run where another one is open. */
+function describeThere({ id, state, target }: RunRow) {
+  const name = targetName(target)
+  if (state !== 'paused')
+    return { id, target: name, does: 'is already working on', next: `Watch it with: pcc attach ${id}` }
+  const next = `Let it go on with: pcc resume ${id}. Or end it with: pcc stop ${id}`
+  return { id, target: name, does: 'is paused, and is still there for', next }
 }

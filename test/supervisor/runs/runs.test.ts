@@ -174,9 +174,12 @@ test('a run that is stopped now gives its task back; a second one meanwhile is r
   const held = agent.holdAt('request')
   const id = await world.run()
   const goOn = await held
-  await assert.rejects(world.run(), (error: Error) => error.message.includes(id))
-  await world.supervisor.runs.stop(id, 'now')
+  await assert.rejects(world.run(), { message: /is already working on/, next: /pcc attach r-/ })
+  const pausing = world.supervisor.runs.pause(id)
   goOn()
+  await pausing
+  await assert.rejects(world.run(), { message: /is paused/, next: /pcc resume r-/ })
+  await world.supervisor.runs.stop(id, 'now')
   assert.equal((await world.over(id)).outcome, 'interrupted')
   const after = await world.store.tasks.get(task)
   assert.deepEqual([after?.state, after?.session_id, after?.run_id], ['ready', null, null])

@@ -295,7 +295,9 @@ function waitsForYou(run: RunDetail): boolean {
 function keyLines(board: Board, { width, room }: { width: number; room: number }): string[] {
   switch (board.mode) {
     case 'watch':
-      return [`${waitsForYou(board.run) ? '[A] Answer what waits  ' : ''}[Q] Detach, it goes on  [Ctrl+C] Menu`]
+      return [
+        `${waitsForYou(board.run) ? '[A] Answer what waits  ' : ''}${board.run.state === 'paused' ? '[Q] Leave it paused' : '[Q] Detach, it goes on'}  [Ctrl+C] Menu`,
+      ]
     case 'menu':
       return wrap(
         '[D]etach, it goes on  [G]uidance to the task  [S]top after this task  stop [N]ow  [Esc] Back  (Ctrl+C again: stop now)',

@@ -120,6 +120,13 @@ test('the board shows our own count as tokens, not as a share that would look li
   assert.doesNotMatch(lines, /window|%|quota/)
 })
 
+test('the board of a paused run does not promise that it goes on', () => {
+  const keys = (state: 'running' | 'paused') =>
+    boardFrame(openBoard(someRun({ state })), { terminal: plainTerminal(), height: 20, now: NOW }).join('\n')
+  assert.match(keys('running'), /\[Q\] Detach, it goes on/)
+  assert.match(keys('paused'), /\[Q\] Leave it paused/)
+})
+
 test('what a task waits for ends with what to type, which the board does not cut', () => {
   const why =
     'The login was refused (authentication_failed).\nexport ANTHROPIC_API_KEY=<new key> && pcc resume r-363a14 --detach'
