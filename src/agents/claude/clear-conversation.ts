@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isObject } from '../../base/json.ts'
@@ -65,11 +64,7 @@ function whyUnfit({ agent, use }: ClaudeProcess, open: OpenSession): string | un
 }
 
 async function clear({ connection, agent, use }: ClaudeProcess): Promise<string | undefined> {
-  const late = new AbortController()
-  sleep(CLEAR_MS, undefined, { signal: late.signal }).then(
-    () => connection.stop(),
-    () => undefined, // it was in time
-  )
+  const late = setTimeout(() => connection.stop(), CLEAR_MS)
   crashPoint('clear.before')
   connection.send('/clear')
   const messages: unknown[] = []
@@ -80,7 +75,7 @@ async function clear({ connection, agent, use }: ClaudeProcess): Promise<string 
       messages.push(message)
     }
   } finally {
-    late.abort()
+    clearTimeout(late)
   }
   crashPoint('clear.after')
   return whyNotCleared(messages, use) ?? (agent.alone ? undefined : LEFT_RUNNING)

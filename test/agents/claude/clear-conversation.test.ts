@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { whyNotCleared } from '../../../src/agents/claude/clear-conversation.ts'
+import { clearConversation, whyNotCleared } from '../../../src/agents/claude/clear-conversation.ts'
 import { whyUnlike } from '../../../src/agents/claude/kept-processes.ts'
 import { doubtAfter, ProcessUse } from '../../../src/agents/claude/process-use.ts'
+import type { ClaudeProcess } from '../../../src/agents/claude/session.ts'
 import type { OpenSession, SessionEvent } from '../../../src/domain/session.ts'
 import { asking, DENY } from '../conformance/world.ts'
 
@@ -123,4 +124,48 @@ test('a process is not used again after a tool that is not known to leave nothin
   use.notice(call('Skill'))
   use.notice({ ...ended, outcome: 'completed' })
   assert.equal(use.doubt, 'its task has used Skill', 'a doubt stays')
+})
+
+/** A process that answers each `/clear` with these messages, and is silent after them until it is stopped. */
+function answering(messages: readonly object[]) {
+  const sent: string[] = []
+  const stopped = Promise.withResolvers<undefined>()
+  let left: object[] = []
+  const connection = {
+    query: { applyFlagSettings: async () => undefined, setModel: async () => undefined },
+    send: (text: string) => {
+      sent.push(text)
+      left = [...messages]
+    },
+    read: async () => left.shift() ?? stopped.promise,
+    stop: () => stopped.resolve(undefined),
+  }
+  const use = Object.assign(introduced(), { hasSettingsOf: () => true })
+  const agent = { alive: true, alone: true, isInRightSandbox: true, marker: { name: 'M', value: 'm' }, beginTask() {} }
+  return { process: { connection, agent, use } as unknown as ClaudeProcess, sent }
+}
+
+test('a conversation that was cleared ahead is cleared once more if its session comes two seconds later', async () => {
+  const cleared = { why: Promise.resolve(undefined) }
+  const soon = answering(CLEARED)
+  assert.equal(await clearConversation(soon.process, OPEN, { ...cleared, begunAt: performance.now() }), undefined)
+  assert.deepEqual(soon.sent, [])
+  const late = answering(CLEARED)
+  const before = { ...cleared, begunAt: performance.now() - 2_000 }
+  assert.equal(await clearConversation(late.process, OPEN, before), undefined)
+  assert.deepEqual(late.sent, ['/clear'])
+  const doubtful = { ...before, why: Promise.resolve('a doubt') }
+  assert.equal(await clearConversation(answering(CLEARED).process, OPEN, doubtful), 'a doubt')
+})
+
+test('a process that does not clear its conversation in time is not used again', async t => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const silent = answering(CLEARED.slice(0, 2))
+  const why = clearConversation(silent.process, OPEN)
+  const now = () => Promise.race([why, new Promise(resolve => setImmediate(resolve, 'it waits'))])
+  assert.deepEqual([await now(), silent.sent], ['it waits', ['/clear']])
+  t.mock.timers.tick(9_999)
+  assert.equal(await now(), 'it waits')
+  t.mock.timers.tick(1)
+  assert.equal(await why, 'it did not clear its conversation in time')
 })
