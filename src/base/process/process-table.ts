@@ -123,7 +123,7 @@ function readTerminal(pid: number): { session: string | undefined; terminal: str
   return { session: fields[3], terminal: fields[4] }
 }
 
-function linuxPids(): number[] {
+export function linuxPids(): number[] {
   return readdirSync('/proc').map(Number).filter(Number.isInteger)
 }
 

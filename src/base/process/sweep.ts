@@ -8,6 +8,7 @@ import {
   findMarkedPids,
   hasTerminal,
   isAlive,
+  linuxPids,
   type ProcessIdentity,
   readProcessTable,
   startTimeOf,
@@ -155,8 +156,12 @@ interface ProcessDirectory {
   cwd: string
 }
 
+/** A process without a directory is over, or somebody else's. */
 function readFromProc(): ProcessDirectory[] {
-  return readProcessTable().map(({ pid }) => ({ pid, cwd: directoryOf(pid) }))
+  return linuxPids().flatMap(pid => {
+    const cwd = directoryOf(pid)
+    return cwd === '' ? [] : [{ pid, cwd }]
+  })
 }
 
 /** Parses the machine-readable output of lsof: a line `p<pid>`, then a line `n<path>`. It exits with 1 if it may not see everything. */

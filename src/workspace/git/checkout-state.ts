@@ -16,6 +16,12 @@ export interface CheckoutStatus {
   commit: string | undefined
   /** Paths that are changed, staged, in conflict or, where they were asked for, untracked. */
   loose: string[]
+  /** Those of them that are in conflict. */
+  conflicts: string[]
+  /** Those that git does not know. */
+  untracked: string[]
+  /** Whether a tracked file differs from the index. */
+  isIndexBehind: boolean
 }
 
 /** Reads the status with one call of git; returns git's error where it fails. */
@@ -27,10 +33,14 @@ export async function readCheckoutStatus(top: string, untracked: 'all' | 'no'): 
   const headerValue = (name: string) =>
     lines.find(line => line.startsWith(`# branch.${name} `))?.slice(name.length + 10)
   const [branch, commit] = [headerValue('head'), headerValue('oid')]
+  const pathsOf = (mark: string) => lines.filter(line => line.startsWith(mark)).map(pathInStatus)
   return {
     branch: branch === '(detached)' ? undefined : branch,
     commit: commit === '(initial)' ? undefined : commit,
     loose: lines.filter(line => !line.startsWith('# ')).map(pathInStatus),
+    conflicts: pathsOf('u '),
+    untracked: pathsOf('? '),
+    isIndexBehind: lines.some(line => /^1 .[^.]/.test(line)),
   }
 }
 

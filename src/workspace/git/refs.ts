@@ -20,6 +20,11 @@ export async function isAncestorOrSame(repository: string, commit: string, other
   return commit === other || (await git(repository, ['merge-base', '--is-ancestor', commit, other])).ok
 }
 
+/** A newest commit that two commits have in common: the older one itself where it is an ancestor of the other. */
+export function findMergeBase(repository: string, one: string, other: string): Promise<string | undefined> {
+  return askGitLine(repository, ['merge-base', one, other])
+}
+
 /** The output of git without its last line break; undefined if it is empty or git fails. */
 export async function askGitLine(directory: string, args: readonly string[]): Promise<string | undefined> {
   const { ok, stdout } = await git(directory, args)

@@ -4,7 +4,7 @@ import type { VerificationResult } from '../../domain/evidence.ts'
 import type { Conflict, Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { committerEnv } from '../git/harden.ts'
-import { askGitLine, isAncestorOrSame, isSameTree } from '../git/refs.ts'
+import { findMergeBase, isAncestorOrSame, isSameTree } from '../git/refs.ts'
 import { noteBases } from '../worktrees/worktree-note.ts'
 import { changeMerge, changeMergeIn, findUsableWorktree, type MergeDeps } from './merge-state.ts'
 import { moveTarget } from './move-target.ts'
@@ -30,17 +30,24 @@ export interface PreparedMerge {
   result: string
 }
 
+/** The commit of the target, and the commit that each merge has in common with it, by the id of the merge. */
+export interface BatchBase {
+  tip: string
+  commons: ReadonlyMap<number, string | null>
+}
+
 /** Puts the work of each merge onto that of the one before it. A merge that conflicts with those before it returns to the queue. */
 export async function prepareBatch(
   queued: readonly Merge[],
-  tip: string,
+  { tip, commons }: BatchBase,
   deps: MergeDeps,
 ): Promise<{ batch: MergeBatch | undefined; outcomes: MergeOutcome[] }> {
   const chain: PreparedMerge[] = []
   const outcomes: MergeOutcome[] = []
   for (const merge of queued) {
     const onto = chain.at(-1)?.result ?? tip
-    const prepared = await prepareMerge(merge, { onto, tip }, deps)
+    const known = onto === tip ? commons.get(merge.id) : undefined
+    const prepared = await prepareMerge(merge, { onto, tip, common: known ?? undefined }, deps)
     if (prepared.kind === 'ready') chain.push(prepared)
     else if (prepared.kind === 'broken') outcomes.push({ kind: 'given_up', merge: prepared.merge, why: prepared.why })
     else if (prepared.kind === 'conflict' && chain.length === 0) {
@@ -88,7 +95,7 @@ type MergePreparation =
 /** Records the intent, restores the worktree to the verified work, then puts that work onto a commit. */
 async function prepareMerge(
   queued: Merge,
-  { onto, tip }: { onto: string; tip: string },
+  { onto, tip, common: known }: { onto: string; tip: string; common: string | undefined },
   deps: MergeDeps,
 ): Promise<MergePreparation> {
   const worktree = await findUsableWorktree(queued, deps)
@@ -97,7 +104,7 @@ async function prepareMerge(
     const why = `the worktree of ${queued.branch} is gone; bring it back with: pcc worktree restore ${queued.task_id}`
     return { kind: 'broken', merge: queued, why }
   }
-  const common = await askGitLine(queued.repository, ['merge-base', onto, head])
+  const common = known ?? (await findMergeBase(queued.repository, onto, head))
   const base = queued.base ?? (await findBase(queued.repository, { head, worktree, common }))
   const merge = await changeMerge(queued, { state: 'rebasing', base, result: null, reason: null }, deps)
   if (!merge) return { kind: 'lost' }

@@ -3,7 +3,7 @@ import type { Log } from '../../base/log.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store, Tx } from '../../store/store.ts'
-import { isAncestorOrSame, readBranchTips } from '../git/refs.ts'
+import { findMergeBase, isAncestorOrSame, readBranchTips } from '../git/refs.ts'
 import { repairGitLink } from '../worktrees/worktree.ts'
 
 export interface MergeDeps {
@@ -82,15 +82,17 @@ function nextStepUnderWay(merge: Merge, facts: MergeFacts): MergeStep {
   return { kind: 'restore' }
 }
 
-/** Asks git about a merge. */
-export async function readMergeFacts(merge: Merge, isStale: boolean): Promise<MergeFacts> {
+/** Asks git about a merge. `common`: the newest commit that the target and the verified work have in common. */
+export async function readMergeFacts(merge: Merge, isStale: boolean): Promise<MergeFacts & { common: string | null }> {
   const { repository, head, result } = merge
   const tips = await readBranchTips(repository, [merge.target, merge.branch])
   const target = tips.get(merge.target) ?? null
-  const isIn = async (commit: string | null) =>
-    commit !== null && target !== null && (await isAncestorOrSame(repository, commit, target))
-  const [hasHead, hasResult] = await Promise.all([isIn(head), isIn(result)])
-  return { isStale, target, tip: tips.get(merge.branch) ?? null, hasHead, hasResult }
+  const [common, hasResult] = await Promise.all([
+    head === null || target === null ? undefined : findMergeBase(repository, target, head),
+    result !== null && target !== null && isAncestorOrSame(repository, result, target),
+  ])
+  const hasHead = head !== null && common === head
+  return { isStale, target, tip: tips.get(merge.branch) ?? null, common: common ?? null, hasHead, hasResult }
 }
 
 export type MergePatch = Partial<Omit<Merge, 'id'>>

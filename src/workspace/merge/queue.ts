@@ -6,7 +6,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
 import { askGitLine } from '../git/refs.ts'
-import { concludeBatch, type MergeBatch, prepareBatch } from './attempt.ts'
+import { type BatchBase, concludeBatch, type MergeBatch, prepareBatch } from './attempt.ts'
 import {
   changeMerge,
   changeMergeIn,
@@ -110,12 +110,12 @@ export class MergeQueue {
   /** Finds the merges that can be tried next and puts their work onto the target, in their worktrees. */
   async next(): Promise<QueueStep> {
     this.#tried = []
-    const { ready, tip, outcome } = await this.#collectReady()
+    const { ready, tip, commons, outcome } = await this.#collectReady()
     if (outcome) return { kind: 'again', outcomes: [outcome] }
     const [first] = ready
     if (!first || tip === null) return this.#wait()
     this.#tried = nextBatch(ready, this.#size)
-    const { batch, outcomes } = await prepareBatch(this.#tried, tip, this.#deps)
+    const { batch, outcomes } = await prepareBatch(this.#tried, { tip, commons }, this.#deps)
     if (!batch) return this.#again(0, outcomes)
     return { kind: batch.isVerified ? 'land' : 'verify', outcomes, batch }
   }
@@ -181,8 +181,9 @@ export class MergeQueue {
    * The first merges that can be tried and the target's commit at that time, or the outcome of a merge before them. A merge that is
    * stale or has to wait is passed over, and its row says why.
    */
-  async #collectReady(): Promise<{ ready: Merge[]; tip: string | null; outcome?: MergeOutcome }> {
+  async #collectReady(): Promise<ReadyMerges> {
     const ready: Merge[] = []
+    const commons = new Map<number, string | null>()
     let tip: string | null = null
     for (const merge of await this.#listWaiting()) {
       if (this.#held.has(merge.id)) continue
@@ -190,23 +191,31 @@ export class MergeQueue {
       const facts = await readMergeFacts(merge, await this.#deps.isStale(merge))
       const step = nextMergeStep(merge, facts)
       tip ??= facts.target
-      if (step.kind === 'finish') return { ready, tip, outcome: { kind: 'merged', merge, result: step.result } }
-      if (step.kind === 'give_up') return { ready, tip, outcome: { kind: 'given_up', merge, why: step.why } }
+      if (facts.target === tip) commons.set(merge.id, facts.common)
+      if (step.kind === 'finish')
+        return { ready, tip, commons, outcome: { kind: 'merged', merge, result: step.result } }
+      if (step.kind === 'give_up') return { ready, tip, commons, outcome: { kind: 'given_up', merge, why: step.why } }
       if (step.kind === 'refuse') await abortStale(merge, step.why, this.#deps)
       else if (step.kind === 'wait') await holdUp(merge, step.why, this.#deps)
       else if (step.kind === 'attempt') {
         const blocked = await findBlocked(merge, tip, this.#deps)
         if (!blocked) ready.push(merge)
         else if (blocked.overlaps) this.#held.add(merge.id)
-        else return { ready: [], tip }
+        else return { ready: [], tip, commons }
       }
     }
-    return { ready, tip }
+    return { ready, tip, commons }
   }
 
   #listWaiting(): Promise<Merge[]> {
     return this.#deps.store.merges.list({ queue: this.#key, states: ['queued', 'waiting'] })
   }
+}
+
+interface ReadyMerges extends Omit<BatchBase, 'tip'> {
+  ready: Merge[]
+  tip: string | null
+  outcome?: MergeOutcome
 }
 
 /** How soon a blocked checkout is checked again: the longer it has been blocked, the later. */

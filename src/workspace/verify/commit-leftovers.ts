@@ -5,7 +5,7 @@ import { readRegularFile } from '../../base/files.ts'
 import { writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
-import { nameWorkTree, readIndexMarks } from '../git/checkout-state.ts'
+import { type CheckoutStatus, nameWorkTree, readCheckoutStatus, readIndexMarks } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
 import { committerEnv } from '../git/harden.ts'
@@ -55,15 +55,17 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   // Git would commit in that other repository.
   if (!(await isOwnWorktree({ top: worktree.top, repository: folder.common })))
     return brokenTree(`${worktree.top} points to another repository, ${folder.common}: restore its .git.`, 'git.shared')
-  const unfinished = await findUnfinishedWork(worktree, folder)
+  const status = await readCheckoutStatus(worktree.top, 'all')
+  if (typeof status === 'string') return brokenTree(status)
+  const unfinished = await findUnfinishedWork(worktree, folder, status)
   if (unfinished) return unfinished
-  const staged = await stageLeftovers(worktree, folder)
-  if (staged !== undefined) return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
-  const [written, head, committer] = await Promise.all([
-    git(worktree.top, ['write-tree']),
+  const [staged, head, committer] = await Promise.all([
+    stageLeftovers(worktree, folder, status),
     git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel']),
     committerEnv(worktree.top),
   ])
+  if (staged !== undefined) return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
+  const written = await git(worktree.top, ['write-tree'])
   const [commit = '', treeBefore = '', top] = head.stdout.trim().split('\n')
   // Settings of a worktree can make git use another directory than the one in which commands run.
   if (head.ok && top !== (await realpath(worktree.top)))
@@ -101,20 +103,22 @@ async function commitTree(
 }
 
 /** Stages everything that belongs in the commit; returns the problem where that fails. */
-async function stageLeftovers(worktree: Worktree, folder: GitFolder): Promise<string | undefined> {
-  const hidden = await revealHiddenFiles(folder)
-  if (hidden !== undefined) return hidden
-  const tracked = await git(worktree.top, ['add', '--update', '--', '.'])
-  if (!tracked.ok) return tracked.stderr.trim()
+async function stageLeftovers(
+  worktree: Worktree,
+  folder: GitFolder,
+  before: CheckoutStatus,
+): Promise<string | undefined> {
+  const revealed = await revealHiddenFiles(folder)
+  if (typeof revealed === 'string') return revealed
+  // Files that the person ignores everywhere (`.DS_Store`) are no work, and not listed: every git here knows their list.
+  const status = revealed ? await readCheckoutStatus(worktree.top, 'all') : before
+  if (typeof status === 'string') return status
+  const tracked = status.isIndexBehind ? await git(worktree.top, ['add', '--update', '--', '.']) : undefined
+  if (tracked && !tracked.ok) return tracked.stderr.trim()
   const notes = ownNotes(worktree)
-  const [listed, noted] = await Promise.all([
-    // Files that the person ignores everywhere (`.DS_Store`) are no work, and not listed: every git here knows their list.
-    git(worktree.top, ['ls-files', '--others', '--exclude-standard', '-z']),
-    git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes]),
-  ])
-  if (!listed.ok) return listed.stderr.trim()
+  const noted = await git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes])
   const made = await readGateMadeFiles(worktree.top)
-  const mine = listed.stdout.split('\0').filter(path => path !== '' && !notes.includes(path) && !made.has(path))
+  const mine = status.untracked.filter(path => !notes.includes(path) && !made.has(path))
   if (mine.length > 0) {
     const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
     const added = await git(worktree.top, ['add', ...from], { input: mine.join('\0') })
@@ -122,8 +126,8 @@ async function stageLeftovers(worktree: Worktree, folder: GitFolder): Promise<st
   }
   // An agent may have added our note by force, or in its own commit. A project may have one that is not ours.
   if (noted.ok && noted.stdout === '') return undefined
-  const before = await git(worktree.top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
-  const ours = notes.filter(note => !before.stdout.split('\0').includes(note))
+  const base = await git(worktree.top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
+  const ours = notes.filter(note => !base.stdout.split('\0').includes(note))
   const taken = await git(worktree.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
   return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
 }
@@ -159,20 +163,19 @@ const UNFINISHED_FILES: Record<string, string> = {
  * Why the work in a worktree cannot be committed yet: unresolved conflicts, an unfinished git operation, or another branch. If the
  * agent left its branch and HEAD is ahead of it, the branch is moved there and checked out again.
  */
-async function findUnfinishedWork(worktree: Worktree, { own }: GitFolder): Promise<UnverifiableTree | undefined> {
-  const [conflicts, head] = await Promise.all([
-    git(worktree.top, ['diff', '--name-only', '--diff-filter=U', '-z', '--']),
-    git(worktree.top, ['symbolic-ref', '--quiet', 'HEAD']),
-  ])
-  const files = conflicts.stdout.split('\0').filter(Boolean)
-  if (files.length > 0) {
-    const some = files.slice(0, 20).join(', ')
+async function findUnfinishedWork(
+  worktree: Worktree,
+  { own }: GitFolder,
+  { branch, conflicts }: CheckoutStatus,
+): Promise<UnverifiableTree | undefined> {
+  if (conflicts.length > 0) {
+    const some = conflicts.slice(0, 20).join(', ')
     return unfinishedTree('git.conflict', `There are unresolved conflicts: ${some}. Edit the files, then git add them.`)
   }
   const middle = Object.keys(UNFINISHED_FILES).find(name => existsSync(join(own, name)))
   if (middle !== undefined)
     return unfinishedTree('git.unfinished', `git is in the middle of ${UNFINISHED_FILES[middle]} here.`)
-  return head.stdout.trim() === `refs/heads/${worktree.branch}` ? undefined : returnToBranch(worktree)
+  return branch === worktree.branch ? undefined : returnToBranch(worktree)
 }
 
 async function returnToBranch({ top, branch }: Worktree): Promise<UnverifiableTree | undefined> {
@@ -197,20 +200,21 @@ function unfinishedTree(code: string, text: string): UnverifiableTree {
 
 /**
  * Makes git see files again that are marked as unchanged or as not checked out: commands run on the files on disk, and those have
- * to be committed. In a sparse checkout, files that were left out when it was made stay so. Returns the problem where that fails.
+ * to be committed. In a sparse checkout, files that were left out when it was made stay so. Returns whether there were any, or the
+ * problem where that fails.
  */
-async function revealHiddenFiles({ top, own }: GitFolder): Promise<string | undefined> {
+async function revealHiddenFiles({ top, own }: GitFolder): Promise<boolean | string> {
   const marks = await readIndexMarks(top, own)
   if (!marks) return 'git cannot tell which files are hidden from it'
-  if (marks.unseen.length === 0) return undefined
+  if (marks.unseen.length === 0) return false
   const input = marks.unseen.join('\0')
   const from = ['-z', '--stdin']
   const seen = await git(top, ['update-index', '--no-assume-unchanged', ...from], { input })
   if (!seen.ok) return seen.stderr.trim()
   const sparse = await git(top, ['config', '--bool', '--get', 'core.sparseCheckout'])
-  if (sparse.stdout.trim() === 'true') return restoreSparseCheckout({ top, own })
+  if (sparse.stdout.trim() === 'true') return (await restoreSparseCheckout({ top, own })) ?? true
   const back = await git(top, ['update-index', '--no-skip-worktree', ...from], { input })
-  return back.ok ? undefined : back.stderr.trim()
+  return back.ok || back.stderr.trim()
 }
 
 /**

@@ -3,6 +3,8 @@ import { existsSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync }
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { runInThisProcess, setShortRunner } from '../../../src/base/process/run-short.ts'
+import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { openVerifyFixture } from './worktree-fixture.ts'
@@ -209,4 +211,27 @@ test('without git the commands run, and nothing has a name', async t => {
   rmSync(join(work.worktree.top, '.git'))
   const result = await verify(work.request({ place: undefined }, { commands: { test: 'cat a.txt' } }), work.deps())
   assert.deepEqual([result.status, result.tree], ['passed', null])
+})
+
+test('work is committed with one look at its files, whatever the agent left: new, changed, staged and deleted files', async t => {
+  const work = await openVerifyFixture(t, { 'a.txt': 'a\n', 'b.txt': 'b\n', 'c.txt': 'c\n' })
+  const started: string[] = []
+  using _counted = setShortRunner((run, signal) => {
+    const git = run.args.indexOf('--no-pager')
+    if (git >= 0) started.push(run.args.slice(git).find(arg => !arg.startsWith('-')) ?? '')
+    return runInThisProcess(run, signal)
+  })
+  work.write('new.txt', 'new\n')
+  assert.equal((await commitLeftovers(work.worktree)).ok, true)
+  const once = ['add', 'commit-tree', 'config', 'ls-files', 'rev-parse', 'status', 'update-ref', 'write-tree']
+  assert.deepEqual(started.toSorted(), once)
+  work.write('a.txt', 'changed\n')
+  work.write('b.txt', 'staged\n')
+  work.git('add', 'b.txt')
+  rmSync(join(work.worktree.top, 'c.txt'))
+  work.write('later.txt', 'later\n')
+  assert.equal((await commitLeftovers(work.worktree)).ok, true)
+  assert.equal(work.git('status', '--porcelain'), '')
+  assert.equal(work.git('show', 'HEAD:a.txt', 'HEAD:b.txt', 'HEAD:later.txt'), 'changed\nstaged\nlater')
+  assert.throws(() => work.git('show', 'HEAD:c.txt'))
 })

@@ -37,8 +37,10 @@ export interface CheckFiles {
 /** Finds the tests and the scripts behind the gates that the work touched; undefined if git cannot say, or the work touched no file. */
 export async function findCheckFiles(request: CheckFilesRequest): Promise<CheckFiles | undefined> {
   const { top, base, head } = request
-  const listed = await git(top, ['ls-tree', '-r', '-z', '--name-only', base])
-  const diff = await git(top, ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', base, head, '--'])
+  const [listed, diff] = await Promise.all([
+    git(top, ['ls-tree', '-r', '-z', '--name-only', base]),
+    git(top, ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', base, head, '--']),
+  ])
   if (!listed.ok || !diff.ok || diff.stdout === '') return undefined
   const files = listed.stdout.split('\0').filter(path => path !== '')
   const { named, words } = await findNamedFiles(request, files)
