@@ -181,6 +181,9 @@ export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promis
   if (before !== undefined) select = select.where('id', '<', before)
   if (kinds !== undefined) select = select.where('kind', 'in', kinds)
   if (from !== undefined) select = select.where('time', '>=', from)
+  // Only ids have an index: without a bound, one kind of the last days would be searched among the events of years.
+  if (from !== undefined && subject === undefined)
+    select = select.where('id', '>', await findIdBefore(db, from - CLOCK_TOLERANCE_MS))
   if (until !== undefined) select = select.where('time', '<', until)
   const count = tail ?? limit
   if (count !== undefined) select = select.limit(count)
@@ -190,6 +193,24 @@ export async function queryEvents(db: Kysely<Tables>, query: EventQuery): Promis
     .slice(0, limit)
     .map(parseEvent)
     .filter(event => event !== undefined)
+}
+
+/** Times rise with the ids, unless the clock was corrected. */
+const CLOCK_TOLERANCE_MS = 3_600_000
+/** So many events are read sooner than the next one is looked up. */
+const CLOSE_ENOUGH = 1_000
+
+/** An id below which all events are older than a time: at most `CLOSE_ENOUGH` before the first that is not. */
+async function findIdBefore(db: Kysely<Tables>, time: number): Promise<number> {
+  let [low, high] = [0, await newestEventId(db)]
+  while (high - low > CLOSE_ENOUGH) {
+    const middle = Math.floor((low + high) / 2)
+    const next = db.selectFrom('events').select('time').where('id', '>=', middle).orderBy('id').limit(1)
+    const found = await next.executeTakeFirst()
+    if (found && found.time < time) low = middle
+    else high = middle
+  }
+  return low
 }
 
 /** The id of the newest event; 0 if there is none. */

@@ -35,6 +35,24 @@ for (const { name, open } of DATABASES) {
     assert.deepEqual((await store.events({})).map(textOf), texts)
   })
 
+  test(`${name}: events from a time on are found among many older ones, also where the clock was set back`, async t => {
+    const store = await open(t)
+    const MINUTE = 60_000
+    // Each minute one event; every fiftieth came while the clock was half an hour slow.
+    const timeOf = (n: number) => n * MINUTE - (n % 50 === 0 ? 30 * MINUTE : 0)
+    const all = Array.from({ length: 6_000 }, (_, n): NewEvent => ({ ...note(String(n)), time: timeOf(n) }))
+    await store.append(all)
+    for (const first of [0, 1, 2_999, 3_000, 3_001, 5_998, 7_000]) {
+      const from = first * MINUTE
+      const expected = all.filter(({ time = 0 }) => time >= from).map(({ time }) => time)
+      assert.deepEqual(
+        (await store.events({ from })).map(({ time }) => time),
+        expected,
+        `from ${first}`,
+      )
+    }
+  })
+
   test(`${name}: events are queried by subject, kind, place and number`, async t => {
     const store = await open(t)
     const said = (text: string, subject: string): NewEvent => ({
