@@ -5,9 +5,10 @@ import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { isCurrent } from '../domain/quota.ts'
 import type { StartRun } from '../domain/run.ts'
+import type { Task } from '../domain/task.ts'
 import { notesLock } from '../knowledge/read-notes.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
-import type { SessionRow } from '../store/tables.ts'
+import type { RunRow, SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/tasks.ts'
 import { briefFor } from './brief/brief-for.ts'
 import { featureSections } from './brief/task-sections.ts'
@@ -18,7 +19,7 @@ import { GuardWatch } from './guards/watch.ts'
 import { codeSections, lookUpForTask } from './knowledge/found-code.ts'
 import { Accounts, type AccountsDeps } from './limits/accounts.ts'
 import { StartBarrier } from './limits/start-barrier.ts'
-import { type BeginDeps, HeldBackTasks } from './runs/begin-next.ts'
+import { type BeginDeps, type CompleteBrief, HeldBackTasks } from './runs/begin-next.ts'
 import { Calendar } from './runs/calendar.ts'
 import { classifyAttempt } from './runs/next-step.ts'
 import { runSettings, whyUnverified } from './runs/run-settings.ts'
@@ -39,7 +40,7 @@ import { openWorktreeProvider } from './session/worktree-provider.ts'
 export interface SupervisorOptions
   extends Omit<
       SessionDeps,
-      'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock' | 'starts' | 'keepProcess' | 'endKept'
+      'tasks' | 'accounts' | 'watch' | 'checkpoints' | 'notesLock' | 'starts' | 'keepProcess' | 'endKept' | 'briefOf'
     >,
     PrepareDeps,
     Pick<AccountsDeps, 'quota' | 'gates'> {
@@ -85,6 +86,13 @@ export function openContext(
     starts: new StartBarrier(),
     keepProcess: (live, session, ending) => warm.keep(live, session, ending),
     endKept: folder => warm.dropKeptIn(folder),
+    async briefOf({ id: taskId, description }, { id, options: { run: position, place } }) {
+      const run = position && (await store.runs.get(position.id))
+      const task = run && (await store.tasks.get(taskId))
+      if (!task) return description
+      const attempts = (await store.runs.attempts({ task: task.id })).filter(attempt => attempt.session_id !== id)
+      return beginBrief(task, run, { supervisor, options })({ attempts, place })
+    },
   }
   const kept = new KeptEnvironments(paths.run)
   const sessions = new LiveSessions({
@@ -148,6 +156,23 @@ export interface RunSteering {
   completeAgain(): Promise<void>
 }
 
+/** Begins to collect the brief of a run's task, which takes a while. */
+function beginBrief(
+  task: Task,
+  { id: run, options: caller }: RunRow,
+  { supervisor: { deps, log }, options }: { supervisor: SupervisorContext; options: PrepareDeps },
+): CompleteBrief {
+  const { store, code, memory } = deps
+  const found = lookUpForTask(task, { ...options, code, caller })
+  return async ({ attempts, place }) => {
+    const learned = memory.forTask(task, { caller, agent: caller.agent ?? null, isBegun: true })
+    const more = [...(await featureSections(task)), ...(await learned), ...(await codeSections(found, code))]
+    const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })
+    for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
+    return text
+  }
+}
+
 /** Opens the run manager. Its `stop` and `pause` also reach sessions without a process. */
 export function openRuns(
   supervisor: SupervisorContext,
@@ -167,20 +192,7 @@ export function openRuns(
     heldBack: new HeldBackTasks(clock),
     predictOverlap: async (run, compared, signal) =>
       (await runSettings(run, options)).knows ? supervisor.deps.code.overlap(run.project, compared, signal) : [],
-    beginBrief: (task, { id: run, options: caller }) => {
-      const code = lookUpForTask(task, { ...options, code: supervisor.deps.code, caller })
-      return async ({ attempts, place }) => {
-        const learned = supervisor.deps.memory.forTask(task, { caller, agent: caller.agent ?? null, isBegun: true })
-        const more = [
-          ...(await featureSections(task)),
-          ...(await learned),
-          ...(await codeSections(code, supervisor.deps.code)),
-        ]
-        const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })
-        for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
-        return text
-      }
-    },
+    beginBrief: (task, run) => beginBrief(task, run, { supervisor, options }),
     stop: async (id, reason) => {
       await steering.stop(id, reason)
       if (await endWithoutProcess(id, stopWaitingSession, waiting)) await steering.stop(id, reason)

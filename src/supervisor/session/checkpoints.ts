@@ -138,19 +138,26 @@ export async function restore(
   const isFresh =
     task !== undefined && !isRetried && (task.state === 'ready' || (await lacksTask(task.id, row.id, deps.store)))
   const how = { resume, notes, task_id: task?.id }
-  if (isFresh && (resume || !good)) return { prompt: task.description, ...how }
+  const isUnheard = !resume && task !== undefined && (await neverAnswered(row, deps.store))
+  if (isUnheard || (isFresh && (resume || !good))) return { prompt: await deps.briefOf(task, row), ...how }
   const intro = await handOverIntro(row, deps)
   // A daemon that died has left no checkpoint of a task that began shortly before: the newest one is about another task.
   const isOlder = good !== undefined && task !== undefined && (await beganAfter(good.checkpoint, task.id, deps.store))
   // A conversation has everything of a task that the newest checkpoint does not know.
-  if (!good || isRetried || (isOlder && resume))
-    return { prompt: `${intro}${resume ? GO_ON : (task?.description ?? row.task)}`, ...how }
+  if (!good || isRetried || (isOlder && resume)) {
+    const again = resume ? GO_ON : task ? await deps.briefOf(task, row) : row.task
+    return { prompt: `${intro}${again}`, ...how }
+  }
   const lastSeen = (row.options.handed && (await checkpointWhenLeft(row, deps))) ?? good.checkpoint
   const changed = await changedSince(lastSeen)
   const mode = resume ? 'essentials' : 'full'
   const restored = `${intro}${restorationPrompt(good.checkpoint, { changed, mode, handed: intro !== '' })}`
-  const prompt = isFresh || isOlder ? `${restored}\n\nThe next task:\n${task?.description}` : restored
-  return { prompt, ...how }
+  if (task && (isFresh || isOlder))
+    return { prompt: `${restored}\n\nThe next task:\n${await deps.briefOf(task, row)}`, ...how }
+  // The checkpoint has the words of the person; what else belongs to a task of a run is lost with the conversation.
+  if (task && row.options.run && !resume)
+    return { prompt: `${restored}\n\nThe whole brief of that task:\n${await deps.briefOf(task, row)}`, ...how }
+  return { prompt: restored, ...how }
 }
 
 function lostText({ name, resume }: RestoreRequest['manifest']): string {
@@ -214,6 +221,12 @@ async function lacksTask(task: string, session: string, store: Pick<Store, 'even
   if (start < 0) return false
   const isTalk = ({ kind }: (typeof events)[number]) => kind !== 'task.started'
   return events.slice(0, start).some(isTalk) && !events.slice(start).some(isTalk)
+}
+
+/** Whether no model ever answered in a session, so that there is nothing to restore. Old events may be gone, but not what was used. */
+async function neverAnswered({ id, output_tokens }: SessionRow, { events }: Pick<Store, 'events'>): Promise<boolean> {
+  if (output_tokens > 0) return false
+  return (await events({ subject: id, kinds: [...ANSWERS], tail: 1 })).length === 0
 }
 
 /** Whether a task began after a checkpoint was written, by the order of the events: a clock may have been set back. */

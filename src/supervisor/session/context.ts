@@ -12,6 +12,7 @@ import type { EventBody, EventKind, Guard, NewEvent } from '../../domain/event.t
 import type { AccountGate, Limit } from '../../domain/limit.ts'
 import type { QuotaLevel, QuotaThresholds, QuotaWindow } from '../../domain/quota.ts'
 import type { Driver, FailureKind, OpenSession, Request, Session, SessionEvent, Verdict } from '../../domain/session.ts'
+import type { Task } from '../../domain/task.ts'
 import type { DeadlineSettings } from '../../human/escalations.ts'
 import type { MemorySettings } from '../../human/precedents.ts'
 import type { AttachedTerminals } from '../../human/terminals.ts'
@@ -208,6 +209,8 @@ export interface SessionDeps {
   keepProcess(live: LiveSession, session: Session, ending: LiveSessionEnding): Promise<boolean>
   /** Ends the processes that wait in a folder for the next task, because a session goes on there in a process of its own. */
   endKept(folder: string): Promise<void>
+  /** The first prompt for a task: its text, or the whole brief in a run. */
+  briefOf(task: Pick<Task, 'id' | 'description'>, row: SessionRow): Promise<string>
 }
 
 /** One live session and what its functions need. */

@@ -161,6 +161,8 @@ async function goesOnWithNewKey(
   assert.deepEqual([over.outcome, over.attempts.map(({ outcome }) => outcome)], ['complete', ['done', 'done']])
   assert.deepEqual([keys[0], keys.at(-2), keys.at(-1)], ['old', 'new', 'new'], 'the next task has the new key too')
   for (const { retries, attempt } of await world.store.tasks.list({})) assert.deepEqual([retries, attempt], [0, 1])
+  assert.match(agent.prompts[0] ?? '', /^## Your task: /m)
+  assert.equal(agent.prompts.at(-2), agent.prompts[0], 'nothing had begun: the new conversation gets the whole brief')
 }
 
 for (const fault of FAULTS) {
@@ -218,4 +220,21 @@ test('a new login is found by its file, and a person who resumes or starts anyth
   utimesSync(join(home, '.claude', '.credentials.json'), new Date(), new Date(Date.now() + 5_000))
   world.supervisor.wakeWaiting()
   await world.when(id, ({ status }) => status === 'completed')
+})
+
+test('a task of a run whose conversation is lost in the middle gets its brief again behind what was kept', async t => {
+  const [, fault = {}] = FAULTS
+  let isMended = false
+  const agent = scriptedAgent(() => (isMended ? {} : fault))
+  const world = await runWorld(t, agent)
+  await world.add('a')
+  const { id } = await world.run()
+  await world.since(id, ({ kind, body }) => kind === 'session.ended' && body.status === 'paused')
+  isMended = true
+  agent.lose()
+  await world.call('POST', `/runs/${id}/resume`, {})
+  assert.equal((await world.over(id)).outcome, 'complete')
+  const [brief, restored] = agent.prompts
+  assert.match(restored ?? '', /^CONTEXT RESTORATION/)
+  assert.ok(restored?.endsWith(`The whole brief of that task:\n${brief}`), restored)
 })

@@ -37,6 +37,7 @@ export function sessionDepsOn(store: Store, more: Partial<SessionDeps> & { live?
     starts: new StartBarrier(),
     keepProcess: async () => false,
     endKept: async () => undefined,
+    briefOf: async ({ description }) => description,
     code: startCodeSearch({ data: '/nowhere' }),
     memory: openSupervisorMemory({
       paths: appPathsFor({ env: { HOME: '/nowhere' } }),
