@@ -5,7 +5,7 @@ import { openWebhookSettings } from '../../../src/daemon/webhooks/settings.ts'
 import { workOn } from '../../../src/daemon/webhooks/work.ts'
 import type { Task } from '../../../src/domain/task.ts'
 import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
-import type { Payload } from './github-messages.ts'
+import { githubPayload, type Payload } from './github-messages.ts'
 import { doneTask, failedCheck, labelled, mergedPull, type WebhookWorld, webhookWorld } from './webhook-world.ts'
 
 const TOKEN = 'a-token-of-sixteen-and-more'
@@ -53,6 +53,25 @@ test('a check that comes while its task is at work, or its agent is not gone yet
   assert.equal((await workOnce(made)).state, 'done')
   while (agent.prompts.length === before) await soon()
   assert.match(agent.prompts.at(-1) ?? '', /A check of your work failed/)
+})
+
+test('a review that asks for changes goes back to the conversation that did the work', async t => {
+  const { task, session, tip, github, worked, agent, done } = await doneTask(t)
+  const before = agent.prompts.length
+  const review = githubPayload('pull_request_review', 'submitted', payload => {
+    const asks = { state: 'changes_requested', body: 'Spell it right.', author_association: 'MEMBER', commit_id: tip }
+    Object.assign(payload.review, asks)
+    payload.pull_request.head.ref = `pcc/${task?.id}`
+  })
+  await github('pull_request_review', review)
+  assert.equal((await worked()).at(-1)?.state, 'done')
+  while (agent.prompts.length === before) await soon()
+  assert.match(
+    agent.prompts.at(-1) ?? '',
+    /has reviewed the pull request of your work.*External text.*Spell it right\./s,
+  )
+  const again = await done()
+  assert.deepEqual([again.session?.id, again.session?.vendor_id], [session?.id, session?.vendor_id])
 })
 
 test('a merge that comes before the agent has begun again leaves it nothing to begin', async t => {
