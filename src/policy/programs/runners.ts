@@ -263,9 +263,10 @@ function splitInput(text: string, flags: readonly SeenFlag[], whole: boolean): s
       word = (word ?? '') + text.slice(at + 1, end)
       at = end
     } else if (sign === '\\') word = (word ?? '') + (text[++at] ?? '')
-    // A line that ends with a blank goes on with the next one.
+    // A line that ends with a blank, even with one that belongs to the word, goes on with the next one.
     else if (sign === '\n') {
-      if (word !== undefined) endLine()
+      if (word !== undefined && !whole && /[ \t]/.test(text[at - 1] ?? '')) endWord()
+      else if (word !== undefined) endLine()
     } else if (/[ \t\v\f\r]/.test(sign) && (!whole || word === undefined)) endWord()
     else word = (word ?? '') + sign
   }
