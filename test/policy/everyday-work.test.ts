@@ -35,6 +35,7 @@ const PAIRS: [everyday: string[], reaching: string[]][] = [
       'openssl x509 -in cert.pem -out src/a.ts',
       'openssl x509 -in cert.pem -noout -engine ./x.so',
       'openssl rsa -in cert.pem -text',
+      'openssl x509 -in https://e.example/a -text',
       'openssl x509 -in "$X" -noout',
     ],
   ],
@@ -42,6 +43,7 @@ const PAIRS: [everyday: string[], reaching: string[]][] = [
     ['tar czf out.tgz dist', 'tar -czf dist.tar.gz dist/ README.md', 'zip -r dist.zip dist', 'gunzip -c x.gz | head'],
     [
       'tar czf out.tgz .',
+      'tar czf out.tgz *',
       'tar czf src/a.ts dist',
       'tar czf out.tgz .env',
       'tar czf out.tgz ../other',
@@ -117,6 +119,7 @@ const PAIRS: [everyday: string[], reaching: string[]][] = [
     [
       'mongosh --eval "db.stats()" db.example.com/app',
       'mongosh --eval "db.dropDatabase()"',
+      'mongosh --eval "db.stats()" x.js',
       'mongosh --eval "db.users.find().forEach(x => db.y.insertOne(x))"',
       'mongosh --eval "db.stats(); require(1)"',
     ],

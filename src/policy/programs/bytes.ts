@@ -114,7 +114,7 @@ export const BYTES: ProgramRules = {
 
 /** Words with which openssl prints what a certificate says. It prints no key, whatever is in the file. */
 function showsCertificate({ known, value }: Arg, at: number, words: readonly Arg[]): boolean {
-  if (!known || /key|^[/~]|\.\.\//i.test(value)) return false
+  if (!known || /key|:|^[/~]|\.\.\//i.test(value)) return false
   if (words[at - 1]?.value === '-in') return !value.startsWith('-')
   if (/^-(checkend|inform|nameopt|certopt|ext)$/.test(words[at - 1]?.value ?? '')) return /^[\w,]+$/.test(value)
   return /^-(in|noout|text|dates|startdate|enddate|subject|issuer|serial|fingerprint|sha(1|256)|email|hash|purpose|ocsp_uri|checkend|inform|nameopt|certopt|ext|lastupdate|nextupdate)$/.test(

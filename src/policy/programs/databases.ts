@@ -92,7 +92,9 @@ function client(call: ProgramCall): undefined {
   if (far) call.say('db.open', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
   if (isJudged) return
   const line = texts.filter(arg => !isFlag(arg)).map(arg => arg.value)
-  const file = call.args.some(arg => /^(-f|--file|-init)/.test(arg.value))
+  const file = call.args.some(
+    ({ value }) => /^(-f|--file|-init)/.test(value) || (/^mongo/.test(call.name) && /\.(m?js|mongodb)$/.test(value)),
+  )
   if (call.feed.piped || call.feed.file || file)
     return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
   if (line.some(text => onlyReads(text) || MONGO_READS.test(text)) && !line.some(word => CHANGES.test(word)))

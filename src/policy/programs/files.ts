@@ -360,7 +360,8 @@ function linksInside(call: ProgramCall, target: Arg, link: Arg): boolean {
   const starts = call.args.some(arg => /^-\w*s|^--s/.test(arg.value)) ? [dirname(link.value), link.value] : ['.']
   return starts.every(start => {
     const path = resolve(cwd, start, target.value)
-    return locatePath(path, cwd, call.fence).where === 'inside' && isHeldWrite(path, { cwd, fence: call.fence })
+    const place = locatePath(path, cwd, call.fence)
+    return place.where === 'inside' && place.relative !== '' && isHeldWrite(path, { cwd, fence: call.fence })
   })
 }
 

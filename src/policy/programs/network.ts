@@ -105,18 +105,16 @@ function curl(call: ProgramCall): undefined {
   judgeNetworkCall(call)
 }
 
-/** Whether a file that is fetched stays in a sandbox and is by its ending nothing that any program runs. */
+/** Whether a file that is fetched stays in a sandbox and is by its name nothing that any program runs or is set up by. */
 function isDataFile(call: ProgramCall, file: Arg | undefined): boolean {
-  if (file === undefined || !DATA_FILE.test(file.value)) return false
+  if (file === undefined) return false
   const name = /^https?:/.test(file.value) ? { ...file, value: file.value.replace(/^.*\//, '') } : file
-  return staysInSandbox(name, call) && !STEERING_DATA.test(name.value) && !/(^|\/)[A-Z]+\.md$/.test(name.value)
+  return DATA_FILE.test(name.value) && staysInSandbox(name, call)
 }
 
+/** Pictures, fonts and tables; other data only where its name says that it is that, or in a folder for it. */
 const DATA_FILE =
-  /^[\w./:@%-]+\.(json|csv|tsv|txt|md|html?|xml|pdf|png|jpe?g|gif|svg|webp|ico|woff2?|ttf|geojson|parquet|ndjson|jsonl)$/i
-/** Data by which tools are steered. */
-const STEERING_DATA =
-  /(^|\/)(package|package-lock|tsconfig[\w.-]*|composer|deno|turbo|nx|project|lerna|jsconfig|tasks|settings|launch|CMakePresets|CMakeLists|requirements[\w-]*|pom|build|agents|claude)\.(json|txt|xml|md)$/i
+  /^(\/tmp\/)?([\w@-][\w.@-]*\/)*[\w@-][\w.@-]*\.(csv|tsv|pdf|png|jpe?g|gif|webp|ico|woff2?|ttf|geojson|parquet|ndjson|jsonl)$|^\/tmp\/([\w-]+\/)*[\w-]+\.(json|txt)$|^([\w-]+\/)*(data|fixtures|testdata|samples|schemas)\/([\w-]+\/)*[\w-]+\.(json|txt)$|^([\w-]+\/)*([\w-]+[-_.])?(spec|schema|openapi|swagger|data|response|sample|example)\.(json|txt)$/i
 
 function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
   const reads = value === undefined || value.value.startsWith('@') || !value.known

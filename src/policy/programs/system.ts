@@ -1,7 +1,7 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { staysInSandbox } from '../classify/judge-file.ts'
 import { isHeldRemoval, isHeldWrite } from '../paths/judge-path.ts'
-import { type Arg, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { always, named, verbs, wrapper } from './rule-builders.ts'
 import { judgeScriptFile } from './run-code.ts'
 
@@ -254,11 +254,16 @@ function chmod(call: ProgramCall): undefined {
   const [mode, ...files] = call.args.filter(
     arg => !/^-[Rvcf]+$|^--(recursive|verbose|changes|quiet|silent)$/.test(arg.value),
   )
+  const deep = findFlag(call.args, ['-R', '--recursive']) !== undefined
+  const { boundary } = call.fence
   const isHeld =
     mode?.known === true &&
-    /^([ugoa]*\+[rxX]+|[go]+-[rwxX]+|u[+=][rwxX]+|0?[4-7][0145][0145])$/.test(mode.value) &&
+    /^([ugoa]*\+[rxX]+|[go]+-[rwxX]+|u\+[rwxX]+|u=rw?[xX]?|0?[4-7][0145][0145])$/.test(mode.value) &&
     files.length > 0 &&
-    files.every(file => !isFlag(file) && staysInSandbox(file, call))
+    files.every(file => !isFlag(file) && staysInSandbox(file, call) && !/^\.?\/*$/.test(file.value)) &&
+    // Folders that people write may hold files that others run.
+    (!deep ||
+      files.every(file => isHeldRemoval({ path: file.value, deep: true }, { cwd: boundary, fence: call.fence })))
   call[isHeld ? 'hold' : 'say']('file.mode', 'HIGH', 'chmod changes rights or ownership')
   for (const arg of files) if (arg.known) call.secret(arg)
 }

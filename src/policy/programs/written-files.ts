@@ -72,7 +72,7 @@ export function judgePacked(
   const { scope, fence } = call
   const isOwn = (arg: Arg) => {
     const place = locatePath(arg.value, scope.cwd ?? fence.boundary, fence)
-    return arg.known && place.where === 'inside' && place.relative !== '' && !/(^|\/)\.[\w*?[]/.test(arg.value)
+    return arg.known && place.where === 'inside' && place.relative !== '' && !/(^|\/)\.[\w*?[]|^[*?[]/.test(arg.value)
   }
   const isUsual =
     isPlain &&

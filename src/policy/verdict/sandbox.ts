@@ -40,9 +40,12 @@ function isLeftToSandbox(reason: Reason, acts: Acts): boolean {
   if (SETTLED.has(code)) return true
   const partners = MADE[code]
   if (partners === undefined) return false
-  // A link in the project may lead a later write of the same command to a file that steers others.
-  if (code === 'file.link' && acts.quiet.some(([name = '']) => /^(tee|cp|mv|touch|mkdir|sed)$/.test(name))) return false
-  if (code === 'file.link' && acts.writes.length > 0) return false
+  // A link may lead a later write to a file that steers others, what was fetched may become one, and a copy may replace what is listed.
+  if (
+    code !== 'write.redirect' &&
+    (acts.writes.length > 0 || acts.quiet.some(([name = '']) => /^(tee|cp|mv|touch|mkdir)$/.test(name)))
+  )
+    return false
   if (code === 'write.unknown' && !listsCode(acts)) return false
   if (acts.others.every(([name = '']) => partners.test(name))) return true
   return code === 'write.redirect' && isOutput(reason, acts)
@@ -120,7 +123,7 @@ function isFilter(name: string, words: readonly string[]): boolean {
 const LISTS = (word: string) => /^(-\w*[lLr]\w*|--files.*|--rec.*)$/.test(word)
 
 function isCodeList([name = '', ...words]: readonly string[]): boolean {
-  if (words.some(word => /^(-\w*[uH.]\w*|--(hidden|unr|no-ig).*|-o|-or|!|-not)$/.test(word))) return false
+  if (words.some(word => /(^|\/)\.\w|^(-\w*[uH.]\w*|--(hidden|unr|no-ig).*|-o|-or|!|-not)$/.test(word))) return false
   const operands = words.filter(word => !word.startsWith('-'))
   const endings = words.filter(
     (word, at) => /^(-name|-e|-g|--glob|--extension)$/.test(words[at - 1] ?? '') || /^--include=/.test(word),

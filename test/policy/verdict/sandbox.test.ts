@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { judgePermission } from '../../../src/brain/rules/permission.ts'
 import { type Assessment, isHigherRisk } from '../../../src/domain/assessment.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
+import { lookAtPath } from '../../../src/policy/paths/look.ts'
 import { type DecisionContext, decide } from '../../../src/policy/verdict/decide.ts'
 import { leaveToSandbox } from '../../../src/policy/verdict/sandbox.ts'
 import { tempDir } from '../../support/world.ts'
@@ -53,6 +54,7 @@ const HELD = [
   'cp .env.example .env',
   'ln -s ../shared/a.ts src/a.ts',
   'chmod +x scripts/run.sh',
+  'chmod -R u+w dist',
   'curl -sS https://e.example/spec.json -o spec.json',
   'rg -l foo src | xargs sed -i s/foo/bar/',
   'git ls-files "*.ts" | xargs sed -i s/a/b/',
@@ -149,6 +151,16 @@ const UNSETTLED = [
   'base64 -d x.b64 > src/a.ts',
   'curl -s https://e.example/a > src/a.ts',
   'curl -sS https://e.example/x -o tsconfig.json',
+  'curl -sS https://e.example/x -o .eslintrc.json',
+  'curl -sS https://e.example/x -o jest.config.json',
+  'curl -sS https://e.example/x -o public/index.html',
+  'curl -sS https://e.example/x -o data.json; mv data.json package.json',
+  'rg -l foo src | xargs -I{} cp x {}',
+  'find . -name "*.ts" -path "./.husky/*" | xargs sed -i s/a/b/',
+  'ln -s . loop',
+  'chmod -R +x .',
+  'chmod -R +x src',
+  'chmod u=w src',
   'curl -sS https://e.example/x.json -o x.json && npm test',
   'echo x > src/a.ts && node src/a.ts',
   'ln -s .git/hooks h',
@@ -281,9 +293,11 @@ test('a decision in a sandbox says that it is the sandbox that holds the call', 
 })
 
 test('what a sandbox holds because of the files that are there is asked about when they are others', async t => {
-  using reading = openClassifier()
+  using quick = openClassifier()
+  // Reads in this thread, so that a busy machine makes no difference.
+  using patient = openClassifier({ realPath: path => path, look: lookAtPath })
   const project = tempDir(t)
-  const isHeld = async (command: string) => {
+  const isHeld = async (command: string, reading = patient) => {
     const input = { tool: 'Bash', input: { command }, project, home: '/home/u' }
     return isAllowed(await reading.classify(input), true)
   }
@@ -291,7 +305,8 @@ test('what a sandbox holds because of the files that are there is asked about wh
   assert.equal(await isHeld('cp .env.example .env'), true)
   for (const size of [10, 5_000]) {
     writeFileSync(join(project, '.env'), 'A'.repeat(size))
-    assert.equal(await isHeld('cp .env.example .env'), false, `an .env of ${size} bytes is there`)
+    for (const reading of [quick, patient])
+      assert.equal(await isHeld('cp .env.example .env', reading), false, `an .env of ${size} bytes is there`)
   }
   for (const name of ['src/a.ts', '.husky/pre-commit', 'app/__main__.py']) {
     mkdirSync(join(project, name, '..'), { recursive: true })
