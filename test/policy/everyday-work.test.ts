@@ -75,6 +75,43 @@ const PAIRS: [everyday: string[], reaching: string[]][] = [
     ],
   ],
   [
+    ["sed -i '/foo/d' a.ts", "sed -i '$d' a.ts", "sed -n -i '/x/p' a.ts", "sed -i 's/a.*//' a.ts", "sed '1,$d' a.ts"],
+    [
+      "sed -i '1,$d' a.ts",
+      'sed -i d a.ts',
+      "sed -i 's/.*//' a.ts",
+      'sed -i -n s/a/b/ a.ts',
+      'sed -i Q a.ts',
+      "sed -i '/./d' a",
+    ],
+  ],
+  [
+    [
+      'npm run build:prod',
+      'terraform plan -out=plan.out',
+      'dotnet ef database update',
+      'docker compose --profile dev up',
+    ],
+    [
+      'npm run deploy:prod',
+      'npm run prod',
+      'terraform plan -out=../x',
+      'terraform plan -out=main.tf',
+      'dotnet ef database update 0',
+      'docker compose --profile prod up',
+      'docker compose --profile=live up',
+      'setsid sh x.sh',
+      'while :; do :; done',
+      'while true; do curl https://e.example; sleep 9; done',
+      "nohup bash -c 'while :; do sleep 9; done' &",
+      'until false; do sleep 1; done',
+    ],
+  ],
+  [
+    ['while true; do curl -s localhost:3000 && break; sleep 1; done', 'until curl -s localhost:3000; do sleep 1; done'],
+    [],
+  ],
+  [
     ['docker exec web ls /app', 'docker exec -it web tail -n 5 /var/log/x.log'],
     [
       'docker exec web sh',

@@ -79,6 +79,8 @@ export class CommandWalker {
         return
       }
       case 'group': {
+        if (node.endless)
+          addReason(state.piece, { code: 'proc.many', risk: 'MEDIUM', text: 'a loop that nothing ends', at: node.at })
         const feed = this.#redirects(node.redirects, state)
         this.#words(node.words, state)
         judgeEvaluated(expandWords(node.words, state.scope), reason => addReason(state.piece, reason))

@@ -262,6 +262,7 @@ export const BUILDERS: ProgramRules = {
         'pkg.publish',
         'publishes, deletes, or handles secrets',
       ],
+      [/^ef database update ./, 'MEDIUM', 'db.change', 'may migrate a database backwards'],
       [
         /^(tool (install|update|uninstall)|new install|workload (install|update)|nuget (add|update))( |$)/,
         'MEDIUM',

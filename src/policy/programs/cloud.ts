@@ -305,7 +305,7 @@ export const INFRA: ProgramRules = {
       paths: true,
       flags: [
         [
-          /^(-auto-approve|--auto-approve|-chdir.*|-out.*|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,
+          /^(-auto-approve|--auto-approve|-chdir.*|-out(=.*([/~]|\.\.|\.(tf|tfvars|hcl|json|ya?ml)$).*|[^=].*|$)|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,
           'HIGH',
           'infra.force',
           'skips a confirmation or a check',

@@ -260,6 +260,11 @@ function judgeComposeFiles(call: ProgramCall, head: readonly Arg[]): undefined {
   for (const file of files)
     if (/^(-$|[/~]|[a-z]+:)|(^|\/)\.\.(\/|$)|\b(prod|production|staging|live)\b/.test(file.value))
       call.say('container.other', 'MEDIUM', `${file.text} is no file for work on the project`, file)
+  const shared = findFlags(head, ['--profile']).find(
+    ({ value }) => !value?.known || /prod|live|stag/i.test(value.value),
+  )
+  if (shared)
+    call.say('container.other', 'MEDIUM', `${shared.arg.text} is no profile for work on the project`, shared.arg)
   const { scope, fence } = call
   const names = files.length > 0 ? files.map(({ value }) => value) : COMPOSE_FILES
   for (const name of names) {

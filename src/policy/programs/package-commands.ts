@@ -132,7 +132,8 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
     return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', script)
   if (/^\.{0,2}\/|\.[cm]?[jt]sx?$|^~/.test(script.value) && call.name !== 'npm') judgeScriptFile(call, script)
   if (script.value === 'env') call.say('env.print', 'MEDIUM', 'it shows the environment', script)
-  if (FAR_SCRIPT.test(script.value))
+  // To build for production is to build here.
+  if (FAR_SCRIPT.test(script.value) && !/^build[:._-]prod(uction)?$/.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
   else for (const word of [script, ...words.slice(1), ...after]) judgeStep(call, word)
   const far = after.find(word =>

@@ -11,6 +11,9 @@ const SED_FLAGS = flagTable({
   asks: '--expression: --file: --in-place?',
 })
 
+/** Scripts that remove every line, or all that is in it. */
+const EMPTIES = /^\s*((1,\$|\/(\.|\.\*|\^|\$)\/|[01]~1)?\s*d|Q|s(.)(\^?\.\*\$?)\4\4g?)\s*;?\s*$/
+
 /** sed: LOW as a filter, MEDIUM in place; its commands `w`, `e` and `r` write, run and read. */
 export function sed(call: ProgramCall): undefined {
   const seen = scanFlags(call.args, SED_FLAGS)
@@ -31,6 +34,9 @@ export function sed(call: ProgramCall): undefined {
   judgeTexts(call, texts)
   for (const arg of explicit ? words : others) call.path(arg, inPlace ? 'write' : 'read')
   if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace.arg)
+  const isSilent = seen.flags.some(flag => /^(n|quiet|silent)$/.test(flag.name))
+  const emptied = texts.find(({ value }) => EMPTIES.test(value) || (isSilent && !/[pPw]/.test(value)))
+  if (inPlace && emptied) call.say('file.delete', 'HIGH', `${emptied.text} leaves nothing of the file`, emptied)
 }
 
 /** Joins several texts to one script, one line each. */

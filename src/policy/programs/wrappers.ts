@@ -12,7 +12,10 @@ const OTHER_PROCESS = 'changes a process that runs already'
 export const WRAPPERS: ProgramRules = {
   ...named('shx nohup eatmydata catchsegv pty', plain),
   ...named('linux32 linux64 i386 i686 x86_64 aarch64 uname26', wrapper({ harmless: ARCH, shellAlone: true })),
-  setsid: wrapper({ harmless: '-cfw --ctty --fork --wait' }),
+  setsid: wrapper({
+    harmless: '-cfw --ctty --fork --wait',
+    besides: { risk: 'MEDIUM', code: 'persist', text: 'lets it go on when the session has ended' },
+  }),
   unbuffer: wrapper({ harmless: '-p' }),
   caffeinate: wrapper({ harmless: '-disum -t: -w:' }),
   ...named('ccache sccache', plain),

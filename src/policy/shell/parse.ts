@@ -177,8 +177,10 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
       ])
     case 'Elif':
       return group([convertNode(node.clause, context), maybe(node.then)])
-    case 'While':
-      return group([convertNode(node.clause, context), maybe(node.body)])
+    case 'While': {
+      const [clause, body] = [convertNode(node.clause, context), maybe(node.body)]
+      return group([clause, body], isEndless(clause, body) ? { endless: true } : {})
+    }
     case 'For':
     case 'Select': {
       const list = node.wordlist === undefined ? undefined : words(node.wordlist)
@@ -233,6 +235,19 @@ function convertAndOr({ commands, operators }: Bash.AndOr, context: ConvertConte
     here = branch.body
   }
   return top
+}
+
+/** Whether a loop has no condition that could end it, and nothing in it that leaves it. */
+function isEndless(clause: ShellNode, body: ShellNode): boolean {
+  const [only] = listCommands(clause)
+  if (listCommands(clause).length > 1 || !/^(:|true|false)$/.test(only ?? '')) return false
+  return !listCommands(body).some(name => /^(break|exit|return|exec)$/.test(name))
+}
+
+/** The first words of all commands in a node. */
+function listCommands(node: ShellNode): string[] {
+  if (node.is === 'command') return [node.words[0]?.text ?? '']
+  return (node.is === 'pipeline' ? node.parts : node.body).flatMap(listCommands)
 }
 
 function mayNotRun(node: ShellNode): Extract<ShellNode, { is: 'group' }> {

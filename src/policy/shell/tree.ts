@@ -55,7 +55,7 @@ export type ShellNode =
   | { is: 'pipeline'; at: Span; parts: ShellNode[] }
   /**
    * Any compound command; `apart` if it runs in a process of its own, `background` if the shell does not wait for it, `maybe` if it
-   * may not run at all.
+   * may not run at all, `endless` if it is a loop that nothing ends.
    */
   | {
       is: 'group'
@@ -63,6 +63,7 @@ export type ShellNode =
       apart: boolean
       background: boolean
       maybe: boolean
+      endless?: true
       body: ShellNode[]
       words: Word[]
       redirects: Redirect[]
