@@ -3,6 +3,7 @@ import type { RunOutcome } from '../../domain/attempt.ts'
 import { faultOf } from '../../domain/limit.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
+import { filterOfScope } from '../../store/tasks.ts'
 import { findCompletingTask } from '../completion/work.ts'
 import type { KeptEnvironments } from '../session/kept-environments.ts'
 import type { WarmProcesses } from '../session/warm-processes.ts'
@@ -57,7 +58,7 @@ export async function advanceRun(
     if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, deps)
     if (step.do === 'end') {
       const why = step.outcome === 'complete' && facts.unverified ? await deps.whyUnverified(run) : undefined
-      const reason = why === undefined ? step.reason : `${step.reason} (${why})`
+      const reason = why === undefined ? step.reason : step.reason.replace('unverified', word => `${word} (${why})`)
       return void (await endRun(run, { ...step, reason }, deps))
     }
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
@@ -106,8 +107,11 @@ async function readRunFacts(
     attempts[state === 'over' ? 'working' : state] += 1
   }
   const { stopping, gave_up } = (await store.runs.get(run.id)) ?? run
+  const counts = await tasks.counts(scopeOf(run))
+  const mayEnd = attempts.working + attempts.completing === 0
   return {
-    counts: await tasks.counts(scopeOf(run)),
+    counts,
+    failedEarlier: mayEnd && counts.failed ? await listFailedEarlier(run, store) : [],
     unverified: await store.runs.unverified(scopeOf(run)),
     working: attempts.working + attempts.completing,
     stalled: stalled.length,
@@ -121,6 +125,12 @@ async function readRunFacts(
     stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
     gaveUp: gave_up ?? undefined,
   }
+}
+
+/** A task that failed again in this run has a later end. */
+async function listFailedEarlier(run: RunRow, { tasks }: Store): Promise<string[]> {
+  const failed = await tasks.list({ ...filterOfScope(scopeOf(run)), states: ['failed'] })
+  return failed.filter(({ ended_at }) => ended_at !== null && ended_at <= run.created_at).map(({ id }) => id)
 }
 
 /** Whether a session waits in its own worktree for an account that a person has to mend. */

@@ -12,6 +12,8 @@ import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 export interface RunFacts {
   /** Tasks of the run's target, by state. */
   counts: Partial<Record<TaskState, number>>
+  /** Tasks that failed before the run began and were not reset since: the run has not tried them. */
+  failedEarlier?: readonly string[] | undefined
   /** How many of those that are done are unverified. */
   unverified?: number | undefined
   /** Attempts that work, will resume by themselves, or whose work is verified or merged. */
@@ -63,17 +65,36 @@ export function nextStep(facts: RunFacts): RunStep {
   return waiting > 0 ? { do: 'wait' } : endByCounts(facts)
 }
 
-function endByCounts({ counts, unverified = 0 }: RunFacts): RunStep {
+/** What failed before the run began does not make it fail, but is named. */
+function endByCounts({ counts, iterations, failedEarlier = [], unverified = 0 }: RunFacts): RunStep {
   const { done = 0, failed = 0, cancelled = 0 } = counts
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  if (all === cancelled) return { do: 'end', outcome: 'no_plan', reason: 'it has no tasks' }
-  if (all === done + cancelled) {
-    const reason = `every task is done${unverified === 0 ? '' : `, ${unverified} of ${done} unverified`}`
-    return { do: 'end', outcome: 'complete', reason }
-  }
-  if (failed > 0) return { do: 'end', outcome: 'failure', reason: `${describeCount(failed)} failed` }
-  return { do: 'end', outcome: 'blocked', reason: `${describeCount(all - done - cancelled)} cannot run` }
+  const own = failed - failedEarlier.length
+  if (own > 0)
+    return { do: 'end', outcome: 'failure', reason: `${describeCount(own)} failed${describeEarlier(failedEarlier)}` }
+  const left = all - done - cancelled - failed
+  if (left > 0)
+    return {
+      do: 'end',
+      outcome: 'blocked',
+      reason: `${describeCount(left)} cannot run${describeEarlier(failedEarlier)}`,
+    }
+  if (iterations === 0 && failed > 0)
+    return { do: 'end', outcome: 'no_plan', reason: `no task is ready${describeEarlier(failedEarlier)}` }
+  if (done === 0 && iterations === 0) return { do: 'end', outcome: 'no_plan', reason: 'it has no tasks' }
+  const what = done === 0 ? 'its tasks were cancelled' : failed > 0 ? 'every other task is done' : 'every task is done'
+  const part = unverified === 0 ? '' : `, ${unverified} of ${done} unverified`
+  return { do: 'end', outcome: 'complete', reason: `${what}${part}${describeEarlier(failedEarlier)}` }
 }
+
+function describeEarlier(tasks: readonly string[]): string {
+  if (tasks.length === 0) return ''
+  const more = tasks.length > MOST_NAMED ? ' …' : ''
+  return `; ${describeCount(tasks.length)} failed earlier: pcc task reset ${tasks.slice(0, MOST_NAMED).join(' ')}${more}`
+}
+
+/** The tasks that a reason names. */
+const MOST_NAMED = 5
 
 function countReady({ counts }: RunFacts): number {
   return counts.ready ?? 0

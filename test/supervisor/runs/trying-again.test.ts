@@ -238,3 +238,31 @@ test('a task of a run whose conversation is lost in the middle gets its brief ag
   assert.match(restored ?? '', /^CONTEXT RESTORATION/)
   assert.ok(restored?.endsWith(`The whole brief of that task:\n${brief}`), restored)
 })
+
+test('a task that failed in an earlier run does not fail the next one, which names it; cancelled under a run, it is no failure', async t => {
+  const agent = meeting({ a: [FAILED] })
+  const world = await runWorld(t, agent)
+  const task = await world.add('a')
+  const once = async () => {
+    const { outcome, reason, tasks } = await world.over((await world.run({ max_retries: 0 })).id)
+    return [outcome, reason?.replace(/, \d of \d unverified \(.*?\)(?=;|$)/, ''), tasks]
+  }
+  assert.deepEqual(await once(), ['failure', '1 task failed', { failed: 1 }])
+  const earlier = `1 task failed earlier: pcc task reset ${task}`
+  assert.deepEqual(await once(), ['no_plan', `no task is ready; ${earlier}`, { failed: 1 }])
+  await world.add('b')
+  assert.deepEqual(await once(), ['complete', `every other task is done; ${earlier}`, { done: 1, failed: 1 }])
+  await world.add('c', { after: ['a'] })
+  assert.deepEqual(await once(), ['blocked', `1 task cannot run; ${earlier}`, { done: 1, failed: 1, blocked: 1 }])
+  await world.call('POST', `/tasks/${task}/reset`, {})
+  assert.deepEqual(await once(), ['complete', 'every task is done', { done: 3 }])
+
+  const last = await world.add('d')
+  const held = agent.holdAt('tool')
+  const { id } = await world.run({ target: { kind: 'task', id: last } })
+  const goOn = await held
+  await world.call('POST', `/tasks/${last}/cancel`, {})
+  goOn()
+  const { outcome, reason } = await world.over(id)
+  assert.deepEqual([outcome, reason], ['complete', 'its tasks were cancelled'])
+})

@@ -91,19 +91,13 @@ export function runSummaryLines(run: RunDetail, { paint }: Terminal, now: number
   return [
     paint(
       tone,
-      `${glyph} Run ${run.id} of ${targetText(run)}: ${words}${run.reason ? `, ${neutral(run.reason)}${failedBefore(run) ? ' before it' : ''}` : ''}`,
+      `${glyph} Run ${run.id} of ${targetText(run)}: ${words}${run.reason ? `, ${neutral(run.reason)}` : ''}`,
     ),
     `  ${[countsText(run), mergedText(run), effort].filter(Boolean).join('; ')}, ${costText(run.cost_usd)}`,
     ...(run.unmerged > 0 ? ['  See what is not merged with: pcc merge list and pcc worktree list'] : []),
     ...(run.unverified > 0 && run.outcome === 'complete' ? [`  ${unverifiedStep(run)}`] : []),
     ...nextSteps(run).map(line => `  ${line}`),
   ]
-}
-
-/** Whether every task that failed did so before this run: the project is not done, but whatever was tried went well. */
-function failedBefore({ outcome, tasks, attempts, iterations }: RunDetail): boolean {
-  const wentWell = attempts.length === iterations && attempts.every(attempt => attempt.outcome === 'done')
-  return outcome === 'failure' && (tasks.failed ?? 0) > 0 && iterations > 0 && wentWell
 }
 
 /** What changed in an attempt since the last poll. */
@@ -214,6 +208,7 @@ function nextSteps(run: RunDetail): string[] {
     case 'blocked':
       return ['See what stands in the way with: pcc task list --state blocked']
     case 'no_plan':
+      if (tasks.failed) return ['See what failed with: pcc task list --state failed']
       return [`Add a task with: pcc task add "…"${projectFlag(project)}`]
     case 'limit_reached':
     case 'interrupted':
