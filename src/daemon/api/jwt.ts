@@ -167,15 +167,22 @@ const Rights = z.object({
 })
 
 function callerOf(payload: JWTPayload, claim: string): Caller {
-  const value = claim.split('.').reduce<unknown>((part, key) => {
-    return typeof part === 'object' && part !== null && Object.hasOwn(part, key)
-      ? part[key as keyof typeof part]
-      : undefined
-  }, payload)
-  const rights = Rights.safeParse(typeof value === 'string' ? { scope: value } : value)
+  const value = claim.split('.').reduce<unknown>(ownPart, payload)
+  const said = {
+    scope: typeof value === 'string' ? value : ownPart(value, 'scope'),
+    project: ownPart(value, 'project'),
+    system: ownPart(value, 'system'),
+  }
+  const rights = Rights.safeParse(said)
   if (!rights.success) throw new AppError('jwt_refused', { problem: `its claim ${claim} names no scope` })
   const { scope, project = null, system = null } = rights.data
   return { name: nameOf(payload.sub ?? ''), via: 'jwt', scope, project, system }
+}
+
+/** What a part of a token says itself, and not what all objects inherit. */
+function ownPart(part: unknown, key: string): unknown {
+  const isThere = typeof part === 'object' && part !== null && Object.hasOwn(part, key)
+  return isThere ? part[key as keyof typeof part] : undefined
 }
 
 /** The subject; a long or unprintable one is named by its hash, because a name stands beside answers and in the audit log. */

@@ -172,6 +172,56 @@ test('keys at an address that leads elsewhere, is gone or is none are not used',
   assert.match(String(await verifier({ 'api.jwt.jwks': 'http://127.0.0.1:9/keys' })(token)), /could not be fetched/)
 })
 
+test('keys that are swapped at their address count from then on, and the old ones do not', async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: NOW })
+  const { ours, other, served, publish, jwks } = await keyServer(t)
+  const who = verifier({ 'api.jwt.jwks': jwks })
+  const old = await signed({}, ours.privateKey, ES256)
+  const fresh = await signed({}, other.privateKey, { ...ES256, kid: 'k2' })
+  assert.equal(typeof (await who(old)), 'object')
+  served.keys = [{ ...(await publish(other)), kid: 'k2' }]
+  assert.match(String(await who(fresh)), /none of ours/)
+  assert.equal(served.requests, 1, 'unknown keys do not make us ask again and again')
+  t.mock.timers.tick(31_000)
+  assert.equal(typeof (await who(fresh)), 'object')
+  assert.match(String(await who(old)), /none of ours/)
+  served.keys = [{ ...(await publish(ours)), kid: 'k2' }]
+  t.mock.timers.tick(11 * 60_000)
+  assert.match(String(await who(fresh)), /signature/, 'another key took its name')
+  assert.equal(served.requests, 3)
+})
+
+test('with another address in the settings, only the keys there count', async t => {
+  const [before, after] = [await keyServer(t), await keyServer(t)]
+  const time = { now: NOW }
+  let jwks = before.jwks
+  const settings = async () => nestValues({ ...defaultValues(), ...EXPECTED, 'api.jwt.jwks': jwks }).api.jwt
+  const verify = openJwtVerifier({ env: {}, log: silentLog, now: () => time.now, settings })
+  const [old, fresh] = [await signed({}, before.ours.privateKey, ES256), await signed({}, after.ours.privateKey, ES256)]
+  assert.equal((await verify(old)).name, 'jwt:ada')
+  await assert.rejects(verify(fresh), /signature/)
+  jwks = after.jwks
+  time.now += 11_000
+  assert.equal((await verify(fresh)).name, 'jwt:ada')
+  await assert.rejects(verify(old), /signature/)
+})
+
+test('a scope that a token does not say itself is none, whatever all objects inherit', async () => {
+  const who = verifier({ 'api.jwt.secret': SECRET })
+  const inherited = { pcc: 'admin', scope: 'admin' }
+  const make = (value: unknown) => ({ value, configurable: true })
+  Object.defineProperties(Object.prototype, Object.fromEntries(Object.entries(inherited).map(([k, v]) => [k, make(v)])))
+  try {
+    assert.match(String(await who(await signed({ pcc: undefined }))), /names no scope/)
+    assert.match(String(await who(await signed({ pcc: {} }))), /names no scope/)
+    assert.match(String(await who(await signed({ pcc: ['work'] }))), /names no scope/)
+  } finally {
+    for (const name of Object.keys(inherited)) Reflect.deleteProperty(Object.prototype, name)
+  }
+  const own = JSON.parse('{ "__proto__": { "pcc": "admin" } }') as object
+  assert.match(String(await who(await signed({ ...own, pcc: undefined }))), /names no scope/)
+})
+
 test('a Supabase project needs only its address, and only what its user cannot change names the scope', async t => {
   const { ours, origin } = await keyServer(t, '/auth/v1/.well-known/jwks.json')
   const who = verifier({ 'api.jwt.supabase': `${origin}/`, 'api.jwt.issuer': undefined, 'api.jwt.audience': undefined })
