@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** What is started as a process or a thread of its own. */
@@ -105,6 +105,32 @@ export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 
   for (const file of scripts) writeScript(esbuild, file)
   for (const [file, text] of inChunks) writeFileSync(file, text)
   writeCompletions(join(outDir, 'cli'))
+}
+
+const CLIENT = 'src/domain/api-v1/client.ts'
+
+/** Bundles the client of the API for other programs and for pages, which have no built-in modules, with its types. */
+export function bundleClient(
+  { esbuild, tsc }: { esbuild: string; tsc: string },
+  { root, outDir }: Pick<Bundling, 'root' | 'outDir'>,
+): void {
+  const shape = ['--bundle', '--platform=neutral', '--format=esm', '--target=es2024', '--external:zod']
+  const out = [`--outfile=${join(outDir, 'client.js')}`, '--log-level=warning']
+  execFileSync(esbuild, [CLIENT, ...shape, ...MINIFIED, ...out], { cwd: root, stdio: 'pipe' })
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8')) as {
+    compilerOptions: object
+  }
+  const types = { declaration: true, emitDeclarationOnly: true, noEmit: false, rootDir: join(root, 'src') }
+  const project = join(outDir, 'tsconfig.json')
+  const options = {
+    ...compilerOptions,
+    ...types,
+    outDir: join(outDir, 'types'),
+    typeRoots: [join(root, 'node_modules/@types')],
+  }
+  writeFileSync(project, JSON.stringify({ compilerOptions: options, files: [join(root, CLIENT)] }))
+  execFileSync(tsc, ['-p', project], { cwd: root, stdio: 'pipe' })
+  rmSync(project)
 }
 
 /** Hot files that are written as one script, whose compiled functions are kept (`src/cli/compiled-script.ts`). */

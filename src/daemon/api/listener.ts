@@ -23,16 +23,20 @@ export interface Listener extends AsyncDisposable {
   stopAccepting(): void
 }
 
-/** A client that has not sent the head of its request by then is closed; so is one that connects and says nothing. */
-const HEAD_MS = 10_000
-/** The whole request must be there by then. */
-const REQUEST_MS = 60_000
-const CHECKED_EVERY_MS = 5_000
-/** An idle connection of a client that sends more later. */
-const KEPT_OPEN_MS = 65_000
-const MAX_HEAD_BYTES = 16_384
-/** Further connections are closed at once. */
-const MAX_CONNECTIONS = 1_200
+/** What a client may cost us. */
+export const LIMITS = {
+  /** A client that has not sent the head of its request by then is closed; so is one that connects and says nothing. */
+  headersTimeout: 10_000,
+  /** The whole request must be there by then. */
+  requestTimeout: 60_000,
+  /** How often that is checked. */
+  connectionsCheckingInterval: 5_000,
+  /** An idle connection of a client that sends more later. */
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16_384,
+  /** Further ones are closed at once. */
+  maxConnections: 1_200,
+}
 
 /**
  * Listens for clients of the API. On an address that others can reach it does so only with TLS or behind stated proxies, and only if
@@ -40,20 +44,13 @@ const MAX_CONNECTIONS = 1_200
  */
 export async function openListener(
   settings: ApiSettings,
-  { hasKeys, now = Date.now() }: { hasKeys: boolean; now?: number },
+  { hasKeys, now = Date.now(), limits = LIMITS }: { hasKeys: boolean; now?: number; limits?: typeof LIMITS },
 ): Promise<Listener> {
   const { host } = settings
   const tls = readCertificate(settings, now)
   refuseOpenAddress(settings, { hasKeys, isEncrypted: tls !== undefined })
-  const limits = {
-    headersTimeout: HEAD_MS,
-    requestTimeout: REQUEST_MS,
-    connectionsCheckingInterval: CHECKED_EVERY_MS,
-    keepAliveTimeout: KEPT_OPEN_MS,
-    maxHeaderSize: MAX_HEAD_BYTES,
-  }
   const server: Server = tls ? createTlsServer({ ...limits, ...tls.files }) : createServer(limits)
-  server.maxConnections = MAX_CONNECTIONS
+  server.maxConnections = limits.maxConnections
   server.listen({ host, port: settings.port, exclusive: true })
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
     const address = `${host}:${settings.port}`

@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { Agent } from 'node:http'
 import { get } from 'node:https'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import fastify from 'fastify'
+import fastify, { type FastifyRequest } from 'fastify'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { AppError } from '../../../src/base/errors.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { installAdmission } from '../../../src/daemon/api/admission.ts'
-import { type ApiSettings, openListener } from '../../../src/daemon/api/listener.ts'
+import { type ApiSettings, LIMITS, openListener } from '../../../src/daemon/api/listener.ts'
 import { installProblems } from '../../../src/daemon/api/problems.ts'
 import { loadConfig } from '../../../src/domain/config/load.ts'
 import { tempDir } from '../../support/world.ts'
@@ -24,7 +26,9 @@ async function settingsWith(t: TestContext, env: Record<string, string>): Promis
   return (await loadConfig({ paths: appPathsFor({ env: all }), env: all })).config.api
 }
 
-async function listening(t: TestContext, env: Record<string, string>, options = { hasKeys: true }) {
+type Options = Parameters<typeof openListener>[1]
+
+async function listening(t: TestContext, env: Record<string, string>, options: Options = { hasKeys: true }) {
   const listener = await openListener(await settingsWith(t, env), options)
   t.after(() => listener[Symbol.asyncDispose]())
   return listener
@@ -133,38 +137,39 @@ test('api.tls_cert and api.tls_key: HTTPS is spoken; a certificate that ran out,
   await listening(t, { ...both, PCC_API_HOST: '0.0.0.0' })
 })
 
+/** The listener with the real admission before one route; every key but `wrong` is right. */
+async function admitting(t: TestContext, env: Record<string, string>, options?: Options) {
+  const { door, address, serve } = await listening(t, env, options)
+  const app = fastify()
+  installProblems(app, silentLog)
+  const looked: string[] = []
+  const speakers = {
+    refuseAgents: async () => void looked.push('looked'),
+    refuseUnknownApproval() {},
+    refuseOtherAgents: async () => {},
+  }
+  const caller = { name: 'ci', via: 'key', scope: 'read', project: null, system: null } as const
+  const authenticate = async ({ headers }: Pick<FastifyRequest, 'headers'>) => {
+    if (headers.authorization === 'Bearer wrong') throw new AppError('key_unknown', {})
+    return caller
+  }
+  const daemon = { person: 'human', authenticator: { authenticate } }
+  installAdmission(app, { daemon, door: () => door, speakers, isFromSocket: () => false })
+  app.get('/api/v1/tasks', async () => ({}))
+  app.post('/api/v1/tasks', async () => ({}))
+  await app.ready()
+  serve((request, response) => app.routing(request, response))
+  const ask = async (key: string, headers: Record<string, string | undefined> = {}) => {
+    const { status, body, headers: got } = await callApi(address, key, { method: 'GET', path: '/tasks', headers })
+    return { code: [status, body.code], retryAfter: got['retry-after'] }
+  }
+  return { ask, looked, address, port: Number(new URL(address).port) }
+}
+
 test('api.trusted_proxies: only they are answered, and what they forward for this machine is refused', async t => {
   const through = async (proxies: string) => {
-    const { door, address, serve } = await listening(t, { PCC_API_TRUSTED_PROXIES: proxies })
-    const app = fastify()
-    installProblems(app, silentLog)
-    const looked: string[] = []
-    const speakers = {
-      refuseAgents: async () => void looked.push('looked'),
-      refuseUnknownApproval() {},
-      refuseOtherAgents: async () => {},
-    }
-    const authenticate = async () => ({
-      name: 'ci',
-      via: 'key' as const,
-      scope: 'read' as const,
-      project: null,
-      system: null,
-    })
-    const daemon = { person: 'human', authenticator: { authenticate } }
-    installAdmission(app, { daemon, door: () => door, speakers, isFromSocket: () => false })
-    app.get('/api/v1/tasks', async () => ({}))
-    await app.ready()
-    serve((request, response) => app.routing(request, response))
-    const as = async (forwarded?: string) => {
-      const { status, body } = await callApi(address, 'x', {
-        method: 'GET',
-        path: '/tasks',
-        headers: { 'x-forwarded-for': forwarded },
-      })
-      return [status, body.code]
-    }
-    return { as, looked }
+    const { ask, looked } = await admitting(t, { PCC_API_TRUSTED_PROXIES: proxies })
+    return { as: async (forwarded?: string) => (await ask('x', { 'x-forwarded-for': forwarded })).code, looked }
   }
   const { as, looked } = await through('127.0.0.0/8')
   assert.deepEqual(await as('192.0.2.7'), [200, undefined])
@@ -176,4 +181,64 @@ test('api.trusted_proxies: only they are answered, and what they forward for thi
   assert.deepEqual(await as(), [403, 'api_local_proxy'])
   assert.deepEqual(looked, [], 'nobody far away is looked for here')
   assert.deepEqual(await (await through('192.0.2.1')).as('192.0.2.7'), [403, 'api_proxy'])
+})
+
+test('wrong keys from one address are answered more and more slowly, and the right one is still let in', async t => {
+  const { ask } = await admitting(t, {})
+  let last = await ask('wrong')
+  for (let tries = 0; tries < 60 && last.code[0] === 401; tries++) last = await ask('wrong')
+  assert.deepEqual(last.code, [429, 'too_many_requests'])
+  assert.match(last.retryAfter ?? '', /^[1-9]\d*$/)
+  assert.deepEqual((await ask('right')).code, [200, undefined])
+})
+
+test('a web page is refused wherever it is from, also from another port of this machine and from a name that leads here', async t => {
+  const { ask, port } = await admitting(t, {})
+  for (const site of ['cross-site', 'same-site'])
+    assert.deepEqual((await ask('right', { 'sec-fetch-site': site })).code, [403, 'api_origin'], site)
+  for (const origin of ['null', '', 'http://127.0.0.1', 'http://localhost:1', `https://127.0.0.1:${port}`, 'file://'])
+    assert.deepEqual((await ask('right', { origin })).code, [403, 'api_origin'], origin)
+  for (const host of [`rebound.example:${port}`, `127.0.0.1.nip.io:${port}`, `127.0.0.1:${port}.`, '127.0.0.1'])
+    assert.deepEqual((await ask('right', { host })).code, [421, 'api_host'], host)
+  const ours = { origin: `http://localhost:${port}`, 'sec-fetch-site': 'same-origin' }
+  assert.deepEqual((await ask('right', ours)).code, [200, undefined])
+})
+
+/** Sends a text over a connection of its own. Returns all that comes back until the other end closes it. */
+async function sendRaw(port: number, sent: string, { half = false } = {}): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => {})
+  if (half) socket.end(sent)
+  else socket.write(sent)
+  const answer = await text(socket).catch(() => '')
+  socket.destroy()
+  return answer
+}
+
+test('a client that sends its head or its body too slowly, or ends in the middle of it, is closed and is no burden', async t => {
+  const limits = { ...LIMITS, headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 20 }
+  const { ask, port } = await admitting(t, {}, { hasKeys: true, limits })
+  const head = `POST /api/v1/tasks HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer x\r\n`
+  const body = 'Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{"title":'
+  assert.match(await sendRaw(port, head), /^HTTP\/1\.1 408 /)
+  assert.match(await sendRaw(port, `${head}${body}`), /^HTTP\/1\.1 408 /)
+  assert.doesNotMatch(await sendRaw(port, `${head}${body}`, { half: true }), /^HTTP\/1\.1 [25]/)
+  assert.match(await sendRaw(port, ''), /^(HTTP\/1\.1 408 |$)/)
+  assert.deepEqual((await ask('right')).code, [200, undefined])
+})
+
+test('more connections than allowed are closed at once, and those that are open go on', async t => {
+  const { port, address } = await admitting(t, {}, { hasKeys: true, limits: { ...LIMITS, maxConnections: 3 } })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const ask = () => callApi(address, 'right', { method: 'GET', path: '/tasks', agent })
+  assert.equal((await ask()).status, 200)
+  const idle = [1, 2].map(() => connect(port, '127.0.0.1').on('error', () => {}))
+  t.after(() => {
+    for (const socket of idle) socket.destroy()
+  })
+  await Promise.all(idle.map(socket => once(socket, 'connect')))
+  const more = connect(port, '127.0.0.1').on('error', () => {})
+  await once(more.resume(), 'close')
+  assert.equal((await ask()).status, 200)
 })

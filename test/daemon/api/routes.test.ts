@@ -260,7 +260,7 @@ test('a key reads, works or decides as its scope says, and only in its project',
 })
 
 test('another Host, a web page, another type of body, a wrong key and internal routes get nothing', async () => {
-  const { address, secret, call } = await world('doors')
+  const { project, address, secret, call } = await world('doors')
   const { host } = new URL(address)
   const tries: [Record<string, string | undefined>, number, string][] = [
     [{ host: 'evil.example' }, 421, 'api_host'],
@@ -306,9 +306,13 @@ test('another Host, a web page, another type of body, a wrong key and internal r
   }
   assert.deepEqual(codeOf(await callApi(address, undefined, { method: 'GET', path: '/nowhere' })), [401, 'key_missing'])
   assert.deepEqual((await callApi(address, undefined, { method: 'GET', path: '/health' })).body, { status: 'ok' })
-  assert.deepEqual(codeOf(await call('POST', '/tasks', { raw: '{"__proto__":{"a":1}}' })), [400, 'bad_request'])
+  const valid = `"project":${JSON.stringify(project)},"title":"x"`
+  for (const evil of ['"__proto__":{"priority":9}', '"constructor":{"prototype":{"priority":9}}'])
+    assert.deepEqual(codeOf(await call('POST', '/tasks', { raw: `{${valid},${evil}}` })), [400, 'bad_request'], evil)
   const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
-  assert.deepEqual(codeOf(await call('POST', '/tasks', { raw: deep })), [400, 'bad_request'])
+  assert.match((await call('POST', '/tasks', { raw: deep })).body.detail, /nested more than 64 times/)
+  const bracketsInText = JSON.stringify({ project, title: `"${'['.repeat(100)}\\` })
+  assert.equal((await call('POST', '/tasks', { raw: bracketsInText })).status, 201)
   const large = request(`${address}/api/v1/tasks`, {
     ...{ method: 'POST', agent: false },
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json', 'content-length': 9_000_000 },
