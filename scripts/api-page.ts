@@ -73,8 +73,10 @@ curl -H "Authorization: Bearer $KEY" http://127.0.0.1:8765${API_PATH}/tasks
 \`\`\`
 
 All paths below begin with \`${API_PATH}\`. \`${API_PATH}/openapi.json\` describes every field (OpenAPI 3.1); [openapi.json](openapi.json) is
-a copy. This page is made by \`npm run docs\` from \`src/domain/api-v1\`; a test keeps the two in step. In TypeScript,
-\`src/domain/api-v1/client.ts\` is a client whose types come from the same schemas.
+a copy. This page is made by \`npm run docs\` from \`src/domain/api-v1\`; a test keeps the two in step.
+
+A client whose types come from the same schemas is in the package: \`import { openApiClient } from 'perpetualcc/client'\`. It needs nothing but
+\`fetch\`, so it runs in a page too.
 
 ## Who may what
 

@@ -215,19 +215,28 @@ async function sendRaw(port: number, sent: string, { half = false } = {}): Promi
   return answer
 }
 
-test('a client that sends its head or its body too slowly, or ends in the middle of it, is closed and is no burden', async t => {
-  const limits = { ...LIMITS, headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 20 }
-  const { ask, port } = await admitting(t, {}, { hasKeys: true, limits })
-  const head = `POST /api/v1/tasks HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer x\r\n`
+const NEVER = { timeout: 60_000 }
+
+test('a client that sends its head or its body too slowly, or ends in the middle of it, is closed', NEVER, async t => {
+  const limits = { ...LIMITS, headersTimeout: 50, requestTimeout: 0, connectionsCheckingInterval: 20 }
+  const slow = await admitting(t, {}, { hasKeys: true, limits })
+  const { ask, port } = await admitting(
+    t,
+    {},
+    {
+      ...{ hasKeys: true, limits: { ...limits, headersTimeout: 0, requestTimeout: 50 } },
+    },
+  )
+  const head = (to: number) => `POST /api/v1/tasks HTTP/1.1\r\nHost: 127.0.0.1:${to}\r\nAuthorization: Bearer x\r\n`
   const body = 'Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{"title":'
-  assert.match(await sendRaw(port, head), /^HTTP\/1\.1 408 /)
-  assert.match(await sendRaw(port, `${head}${body}`), /^HTTP\/1\.1 408 /)
-  assert.doesNotMatch(await sendRaw(port, `${head}${body}`, { half: true }), /^HTTP\/1\.1 [25]/)
-  assert.match(await sendRaw(port, ''), /^(HTTP\/1\.1 408 |$)/)
+  assert.match(await sendRaw(slow.port, head(slow.port)), /^HTTP\/1\.1 408 /)
+  assert.match(await sendRaw(port, `${head(port)}${body}`), /^HTTP\/1\.1 408 /)
+  assert.doesNotMatch(await sendRaw(port, `${head(port)}${body}`, { half: true }), /^HTTP\/1\.1 [25]/)
+  assert.match(await sendRaw(slow.port, ''), /^(HTTP\/1\.1 408 |$)/)
   assert.deepEqual((await ask('right')).code, [200, undefined])
 })
 
-test('more connections than allowed are closed at once, and those that are open go on', async t => {
+test('more connections than allowed are closed at once, and those that are open stay', NEVER, async t => {
   const { port, address } = await admitting(t, {}, { hasKeys: true, limits: { ...LIMITS, maxConnections: 3 } })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.after(() => agent.destroy())
@@ -237,8 +246,30 @@ test('more connections than allowed are closed at once, and those that are open 
   t.after(() => {
     for (const socket of idle) socket.destroy()
   })
-  await Promise.all(idle.map(socket => once(socket, 'connect')))
+  await Promise.all(idle.map(socket => once(socket.resume(), 'connect')))
   const more = connect(port, '127.0.0.1').on('error', () => {})
   await once(more.resume(), 'close')
+  assert.ok(
+    idle.every(({ closed, readableEnded }) => !closed && !readableEnded),
+    'only the one too many',
+  )
   assert.equal((await ask()).status, 200)
+})
+
+test('what went wrong inside is in the log with the id of the request, and not in the answer', async () => {
+  const logged: unknown[] = []
+  const app = fastify({ genReqId: () => 'r-1' })
+  installProblems(app, { ...silentLog, error: fields => logged.push(fields) })
+  const error = new Error('no such table: secrets')
+  app.get('/broken', async () => {
+    throw error
+  })
+  const answer = await app.inject('/broken?private=1')
+  assert.deepEqual(
+    [answer.statusCode, answer.headers['content-type']],
+    [500, 'application/problem+json; charset=utf-8'],
+  )
+  assert.doesNotMatch(answer.body, /secrets|private/)
+  assert.equal(answer.json().code, 'internal')
+  assert.deepEqual(logged, [{ error, route: 'GET /broken', request: 'r-1' }])
 })

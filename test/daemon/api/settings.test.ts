@@ -109,3 +109,14 @@ test('a caller may send its requests evenly or some at once, and never more in a
     }),
   )
 })
+
+test('as many callers are remembered as there is room for; the one that was quiet longest begins anew', () => {
+  const limit = openRateLimit(6, () => 0)
+  limit.count('first')
+  limit.count('second')
+  for (let other = 0; other < 5_000; other++) limit.count(`other ${other}`)
+  assert.throws(() => limit.count('second'), { code: 'too_many_requests' })
+  for (let other = 5_000; other < 9_999; other++) limit.count(`other ${other}`)
+  limit.count('first')
+  assert.throws(() => limit.count('second'), { code: 'too_many_requests' })
+})
