@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs'
-import { copyFile, mkdtemp, rm, stat, utimes } from 'node:fs/promises'
+import { existsSync, lstatSync } from 'node:fs'
+import { mkdtemp, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { messageOf } from '../../base/errors.ts'
 import { readRegularFile } from '../../base/files.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
-import { removeInside } from '../../base/real-folder.ts'
+import { openRealFolder, removeInside } from '../../base/real-folder.ts'
 import { git } from './git.ts'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 
@@ -20,8 +21,6 @@ export interface CheckoutStatus {
   conflicts: string[]
   /** Those that git does not know. */
   untracked: string[]
-  /** Whether a tracked file differs from the index. */
-  isIndexBehind: boolean
 }
 
 /** Reads the status with one call of git; returns git's error where it fails. */
@@ -40,7 +39,6 @@ export async function readCheckoutStatus(top: string, untracked: 'all' | 'no'): 
     loose: lines.filter(line => !line.startsWith('# ')).map(pathInStatus),
     conflicts: pathsOf('u '),
     untracked: pathsOf('? '),
-    isIndexBehind: lines.some(line => /^1 .[^.]/.test(line)),
   }
 }
 
@@ -95,38 +93,80 @@ export async function dropGitOperation(top: string): Promise<void> {
   if (own !== undefined) for (const name of OPERATION_NOTES) await removeInside(own, name)
 }
 
-/**
- * The tree id of all files of a checkout that are not ignored, committed or not. The checkout's own index stays as it is: a copy
- * of it is used. Undefined if git fails.
- */
-export async function nameWorkTree({ top, own }: GitFolder): Promise<string | undefined> {
-  const scratch = await mkdtemp(join(tmpdir(), 'pcc-index-'))
-  try {
-    const index = join(scratch, 'index')
-    await copyIndex(join(own, 'index'), index)
-    const env = { GIT_INDEX_FILE: index }
-    const added = await git(top, ['add', '--all', '--', '.'], { env })
-    const named = added.ok ? await git(top, ['write-tree'], { env }) : added
-    return named.ok ? named.stdout.trim() : undefined
-  } finally {
-    await rm(scratch, { recursive: true, force: true })
-  }
+/** The tree id of all files of a checkout that are not ignored, committed or not. The checkout's own index stays as it is. */
+export async function nameWorkTree(folder: GitFolder): Promise<string | undefined> {
+  await using index = await openFreshIndex(folder)
+  if (index.problem !== undefined) return undefined
+  const { env } = index
+  const added = await git(folder.top, ['add', '--all', '--', '.'], { env })
+  const named = added.ok ? await git(folder.top, ['write-tree'], { env }) : added
+  return named.ok ? named.stdout.trim() : undefined
+}
+
+/** An index aside from the checkout's own, for `GIT_INDEX_FILE`. */
+export interface FreshIndex extends AsyncDisposable {
+  file: string
+  env: { GIT_INDEX_FILE: string }
+  /** Why git could not make it. */
+  problem: string | undefined
 }
 
 /**
- * The copy keeps the time of the index: git compares times by seconds, and reads a file that was changed in the second in which the
- * index was written. A copy with a later time would hide such a change.
+ * An index with the entries of the checkout's own, and nothing else of it. An agent can write an index by which a changed file passes
+ * for an unchanged one: with times and sizes that match, or with marks. In this one no file has any, so that git hashes every file
+ * that is added to it. Files that a sparse checkout leaves out stay out while they are missing.
  */
-async function copyIndex(from: string, to: string): Promise<void> {
-  const stats = await stat(from).catch(() => undefined)
-  if (!stats?.isFile()) return // a new repository has none
-  await copyFile(from, to)
-  await utimes(to, stats.atime, stats.mtime)
+export async function openFreshIndex({ top }: Pick<GitFolder, 'top'>): Promise<FreshIndex> {
+  const scratch = await mkdtemp(join(tmpdir(), 'pcc-index-'))
+  const file = join(scratch, 'index')
+  const env = { GIT_INDEX_FILE: file }
+  const problem = await fillFreshIndex(top, env).catch(messageOf)
+  return { file, env, problem, [Symbol.asyncDispose]: () => rm(scratch, { recursive: true, force: true }) }
 }
+
+async function fillFreshIndex(top: string, env: Record<string, string>): Promise<string | undefined> {
+  const listed = await git(top, ['ls-files', '-z', '-v', '-s'], { maxBytes: MOST_BYTES })
+  if (!listed.ok) return listed.stderr.trim()
+  const lines = listed.stdout.split('\0').filter(line => line !== '')
+  const input = lines.map(line => `${line.slice(2)}\0`).join('')
+  const args = lines.length === 0 ? ['read-tree', '--empty'] : ['update-index', '-z', '--index-info']
+  const filled = await git(top, args, { env, input })
+  if (!filled.ok) return filled.stderr.trim()
+  const marked = lines.filter(line => /^s/i.test(line)).map(line => line.slice(line.indexOf('\t') + 1))
+  if (marked.length === 0 || !(await isSparse(top))) return undefined
+  const missing = marked.filter(path => !lstatSync(join(top, path), { throwIfNoEntry: false }))
+  const left = await git(top, ['update-index', '-z', '--skip-worktree', '--stdin'], { env, input: missing.join('\0') })
+  return left.ok ? undefined : left.stderr.trim()
+}
+
+/** Whether the checkout leaves files out by patterns. */
+export async function isSparse(top: string): Promise<boolean> {
+  return (await git(top, ['config', '--bool', '--get', 'core.sparseCheckout'])).stdout.trim() === 'true'
+}
+
+/**
+ * Makes an index file the checkout's own. Git reads a file again that was changed in the second in which the index was written, so
+ * the copy must not be younger.
+ */
+export async function installIndex(own: string, from: string): Promise<boolean> {
+  await using folder = await openRealFolder(own)
+  const index = await readRegularFile(from, MOST_BYTES).catch(() => undefined)
+  if (!folder || !index) return false
+  const aside = folder.at('index.pcc-new')
+  await rm(aside, { force: true })
+  await writeFile(aside, index, { flag: 'wx' })
+  const seconds = Math.floor((await stat(from)).mtimeMs / 1000)
+  await utimes(aside, seconds, seconds)
+  await rename(aside, folder.at('index'))
+  return true
+}
+
+/** An index of a very large repository. */
+const MOST_BYTES = 2_000_000_000
 
 /** The index of a checkout, which is large in a large repository. Throws if it is missing or no ordinary file. */
 export function readIndexFile(own: string): Promise<Buffer> {
-  return readRegularFile(join(own, 'index'), 2_000_000_000)
+  return readRegularFile(join(own, 'index'), MOST_BYTES)
 }
 
 /** What the index says about files beside their contents. */

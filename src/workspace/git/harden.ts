@@ -47,6 +47,10 @@ const SAFE_SETTINGS: Settings = [
   ['core.ignoreStat', 'false'],
   ['core.trustctime', 'true'],
   ['core.checkStat', 'default'],
+  ['core.untrackedCache', 'false'],
+  ['core.splitIndex', 'false'],
+  // An agent can write the file in which git looks up trees and parents of commits without reading them.
+  ['core.commitGraph', 'false'],
   ['core.attributesFile', '/dev/null'],
   ['core.sshCommand', 'false'],
   ['core.askPass', 'false'],

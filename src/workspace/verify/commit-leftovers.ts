@@ -5,7 +5,16 @@ import { readRegularFile } from '../../base/files.ts'
 import { writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
-import { type CheckoutStatus, nameWorkTree, readCheckoutStatus, readIndexMarks } from '../git/checkout-state.ts'
+import {
+  type CheckoutStatus,
+  type FreshIndex,
+  installIndex,
+  isSparse,
+  nameWorkTree,
+  openFreshIndex,
+  readCheckoutStatus,
+  readIndexMarks,
+} from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
 import { committerEnv } from '../git/harden.ts'
@@ -59,13 +68,15 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   if (typeof status === 'string') return brokenTree(status)
   const unfinished = await findUnfinishedWork(worktree, folder, status)
   if (unfinished) return unfinished
+  const hidden = await revealHiddenFiles(folder)
+  await using index = await openFreshIndex(folder)
   const [staged, head, committer] = await Promise.all([
-    stageLeftovers(worktree, folder, status),
+    hidden ?? index.problem ?? stageLeftovers(worktree, index, status),
     git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel']),
     committerEnv(worktree.top),
   ])
   if (staged !== undefined) return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
-  const written = await git(worktree.top, ['write-tree'])
+  const written = await git(worktree.top, ['write-tree'], { env: index.env })
   const [commit = '', treeBefore = '', top] = head.stdout.trim().split('\n')
   // Settings of a worktree can make git use another directory than the one in which commands run.
   if (head.ok && top !== (await realpath(worktree.top)))
@@ -73,6 +84,7 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   if (!head.ok || !written.ok)
     return brokenTree(`git cannot write a tree of ${worktree.top}: ${(head.stderr || written.stderr).trim()}`)
   const tree = written.stdout.trim()
+  if (!(await installIndex(folder.own, index.file))) return brokenTree(`git has no index of ${worktree.top}.`)
   if (tree === treeBefore) return { ok: true, commit, tree, folder }
   const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
   const made = await commitTree(worktree.top, { tree, parent: commit, message, committer })
@@ -105,30 +117,26 @@ async function commitTree(
 /** Stages everything that belongs in the commit; returns the problem where that fails. */
 async function stageLeftovers(
   worktree: Worktree,
-  folder: GitFolder,
-  before: CheckoutStatus,
+  { env }: FreshIndex,
+  { untracked }: CheckoutStatus,
 ): Promise<string | undefined> {
-  const revealed = await revealHiddenFiles(folder)
-  if (typeof revealed === 'string') return revealed
-  // Files that the person ignores everywhere (`.DS_Store`) are no work, and not listed: every git here knows their list.
-  const status = revealed ? await readCheckoutStatus(worktree.top, 'all') : before
-  if (typeof status === 'string') return status
-  const tracked = status.isIndexBehind ? await git(worktree.top, ['add', '--update', '--', '.']) : undefined
-  if (tracked && !tracked.ok) return tracked.stderr.trim()
+  const tracked = await git(worktree.top, ['add', '--update', '--', '.'], { env })
+  if (!tracked.ok) return tracked.stderr.trim()
   const notes = ownNotes(worktree)
-  const noted = await git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes])
+  const noted = await git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes], { env })
   const made = await readGateMadeFiles(worktree.top)
-  const mine = status.untracked.filter(path => !notes.includes(path) && !made.has(path))
+  // Files that the person ignores everywhere (`.DS_Store`) are no work, and not listed: every git here knows their list.
+  const mine = untracked.filter(path => !notes.includes(path) && !made.has(path))
   if (mine.length > 0) {
     const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
-    const added = await git(worktree.top, ['add', ...from], { input: mine.join('\0') })
+    const added = await git(worktree.top, ['add', ...from], { env, input: mine.join('\0') })
     if (!added.ok) return added.stderr.trim()
   }
   // An agent may have added our note by force, or in its own commit. A project may have one that is not ours.
   if (noted.ok && noted.stdout === '') return undefined
   const base = await git(worktree.top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
   const ours = notes.filter(note => !base.stdout.split('\0').includes(note))
-  const taken = await git(worktree.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours])
+  const taken = await git(worktree.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours], { env })
   return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
 }
 
@@ -200,21 +208,19 @@ function unfinishedTree(code: string, text: string): UnverifiableTree {
 
 /**
  * Makes git see files again that are marked as unchanged or as not checked out: commands run on the files on disk, and those have
- * to be committed. In a sparse checkout, files that were left out when it was made stay so. Returns whether there were any, or the
- * problem where that fails.
+ * to be committed. In a sparse checkout, files that were left out when it was made stay so. Returns the problem where that fails.
  */
-async function revealHiddenFiles({ top, own }: GitFolder): Promise<boolean | string> {
+async function revealHiddenFiles({ top, own }: GitFolder): Promise<string | undefined> {
   const marks = await readIndexMarks(top, own)
   if (!marks) return 'git cannot tell which files are hidden from it'
-  if (marks.unseen.length === 0) return false
+  if (marks.unseen.length === 0) return undefined
   const input = marks.unseen.join('\0')
   const from = ['-z', '--stdin']
   const seen = await git(top, ['update-index', '--no-assume-unchanged', ...from], { input })
   if (!seen.ok) return seen.stderr.trim()
-  const sparse = await git(top, ['config', '--bool', '--get', 'core.sparseCheckout'])
-  if (sparse.stdout.trim() === 'true') return (await restoreSparseCheckout({ top, own })) ?? true
+  if (await isSparse(top)) return restoreSparseCheckout({ top, own })
   const back = await git(top, ['update-index', '--no-skip-worktree', ...from], { input })
-  return back.ok || back.stderr.trim()
+  return back.ok ? undefined : back.stderr.trim()
 }
 
 /**
@@ -226,8 +232,10 @@ async function restoreSparseCheckout({ top, own }: Pick<GitFolder, 'top' | 'own'
   const { sparse, shared } = await readNote(top)
   if (shared === undefined) return undefined // it is not known how the worktree was made
   const file = join(own, 'info', 'sparse-checkout')
-  if (sparse !== null && (await readRegularFile(file).catch(() => '')).toString() === sparse) return undefined
-  if (sparse !== null && !(await writeInside(own, 'info/sparse-checkout', sparse))) return `${file} is behind a link`
+  const isSame = sparse !== null && (await readRegularFile(file).catch(() => '')).toString() === sparse
+  if (sparse !== null && !isSame && !(await writeInside(own, 'info/sparse-checkout', sparse)))
+    return `${file} is behind a link`
+  // Also with the same patterns: a file that they include may be marked as left out.
   const back = await git(top, ['sparse-checkout', sparse === null ? 'disable' : 'reapply'])
   return back.ok ? undefined : back.stderr.trim()
 }

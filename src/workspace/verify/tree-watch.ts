@@ -4,7 +4,7 @@ import { readRegularFile, readTextIfAny } from '../../base/files.ts'
 import { writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
-import { nameWorkTree } from '../git/checkout-state.ts'
+import { nameWorkTree, openFreshIndex } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import { committerEnv } from '../git/harden.ts'
@@ -213,7 +213,10 @@ async function restoreFiles(guarded: GuardedTree, now: string, changed: readonly
   if (copy.ok) await git(top, ['update-ref', guarded.ref, copy.stdout.trim()])
   const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
   const input = changed.join('\0')
-  const restored = await git(top, ['restore', `--source=${guarded.tree}`, '--worktree', ...from], { input })
+  // By the checkout's own index, which the command may have written, a changed file could pass for one that is restored already.
+  await using index = await openFreshIndex(guarded.folder)
+  const args = ['restore', `--source=${guarded.tree}`, '--worktree', ...from]
+  const restored = await git(top, args, { env: index.env, input })
   if (!restored.ok) return false
   const after = await nameWorkTree(guarded.folder)
   return after !== undefined && (await compareTrees(guarded, after)).changed.length === 0

@@ -2,9 +2,9 @@ import { lstat, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/pro
 import { basename, dirname, join, relative } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { readRegularFile } from '../../base/files.ts'
-import { openRealFolder, removeInside } from '../../base/real-folder.ts'
+import { removeInside } from '../../base/real-folder.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
-import { readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
+import { installIndex, readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { findAdminFolder, gitErrorLine } from './worktree.ts'
 
@@ -29,7 +29,7 @@ export async function switchSlot(
   if (own === undefined) return doubt('its file .git does not belong to the repository any more')
   const why = await emptyAdminFolder(own)
   if (why !== undefined) return doubt(why)
-  if (!(await installIndex(own, row.top))) return doubt('the index from before its last task is missing')
+  if (!(await installIndex(own, savedIndexOf(row.top)))) return doubt('the index from before its last task is missing')
   crashPoint('slot.before-switch')
   const switched = await checkOut(row, isReserved)
   if (!switched.ok) return doubt(gitErrorLine(switched.stderr))
@@ -135,21 +135,6 @@ function setTimes(file: string, mtimeMs: number): Promise<void> {
   const seconds = Math.floor(mtimeMs / 1000)
   return utimes(file, seconds, seconds)
 }
-
-async function installIndex(own: string, top: string): Promise<boolean> {
-  const saved = savedIndexOf(top)
-  await using folder = await openRealFolder(own)
-  const index = await readRegularFile(saved, MOST_BYTES).catch(() => undefined)
-  if (!folder || !index) return false
-  const [aside, file] = [folder.at('index.pcc-new'), folder.at('index')]
-  await writeFile(aside, index, { flag: 'wx' })
-  await setTimes(aside, (await stat(saved)).mtimeMs)
-  await rename(aside, file)
-  return true
-}
-
-/** An index of a very large repository. */
-const MOST_BYTES = 2_000_000_000
 
 interface ListedPath {
   isTracked: boolean
