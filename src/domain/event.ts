@@ -19,7 +19,7 @@ import { TaskState, Verification } from './task.ts'
 
 const OfTask = z.object({ task_id: z.string(), title: z.string(), attempt: z.number() })
 
-/** Bodies of the events about worktrees, gates and merges. The subject is the task's session, if it has one. */
+/** Bodies of the events about gates and merges. The subject of `task.*` is the task's session, that of `merge.*` the task. */
 const WORKSPACE_EVENTS = {
   /** The work on a task was verified. */
   'task.verified': OfTask.extend({
