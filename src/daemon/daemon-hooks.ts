@@ -6,7 +6,7 @@ import type { HookOutput } from '../domain/hooks.ts'
 import { openVerifier } from '../supervisor/completion/verifier.ts'
 import type { Proposals } from '../supervisor/features/proposals.ts'
 import { brainMeter } from '../supervisor/guards/spending.ts'
-import { openCaptureQueue } from '../supervisor/hooks/capture.ts'
+import { observedId, openCaptureQueue } from '../supervisor/hooks/capture.ts'
 import { type HookSettings, readHookSettings } from '../supervisor/hooks/hook-settings.ts'
 import { type HookRequest, openHooks } from '../supervisor/hooks/open-hooks.ts'
 import { HookOutbox } from '../supervisor/hooks/outbox.ts'
@@ -54,8 +54,10 @@ export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
     classifier: policy,
     answers: store.answers,
     memory: {
-      recall: (event, project) =>
-        memory.recall(project, event.kind === 'prompt' ? event.text : '', { agent: event.vendor }),
+      recall: (event, project, role) =>
+        memory.recall(project, event.kind === 'prompt' ? event.text : '', {
+          ...{ agent: event.vendor, role, session: observedId(event), isHook: true },
+        }),
       tidy: async () => memory.poke(),
     },
     needs: async project => (await readNeeds(daemon, { project })).needs,

@@ -20,6 +20,8 @@ const Base = z.object({
   /** Set if a subagent caused it. */
   subagent: Text.optional(),
   call_id: Text.optional(),
+  /** Of the agent, where it has one. */
+  role: z.string().max(50).optional(),
   /** The task that the person named last in the conversation, where that is known. */
   named_task: Text.optional(),
 })

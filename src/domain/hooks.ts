@@ -16,6 +16,23 @@ export const DOCTOR_SESSION = 'pcc-hooks-doctor'
 /** A task of pcc that a person names in a prompt. */
 export const TASK_ID = /\bt-[0-9a-f]{6}\b/
 
+/** The name of a role (`AGENT_ROLE`, the type of a subagent): `conductor`, `section-leader`; undefined if it is no name. */
+export function roleName(text: string | undefined): string | undefined {
+  const word = text
+    ?.trim()
+    .toLowerCase()
+    .replace(/[\s_]+/g, '-')
+  return word !== undefined && /^[a-z][a-z0-9-]{0,49}$/.test(word) ? word : undefined
+}
+
+/** The role of the agent that an event is about. None of it can allow anything: a project's settings may set the environment. */
+export function roleOf(
+  { agent_id, agent_type }: Pick<HookEvent, 'agent_id' | 'agent_type'>,
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
+  return roleName(agent_id === undefined ? env['AGENT_ROLE'] : agent_type)
+}
+
 // Events are checked by hand and not with zod: a hook that decides without the daemon must not load a library (docs/adr/0005).
 type Check<Value> = (value: unknown) => value is Value
 const text = (value: unknown): value is string => typeof value === 'string'

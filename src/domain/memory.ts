@@ -52,6 +52,9 @@ const Base = z.object({
 const Trigger = z.object({ kind: z.enum(['request', 'question', 'failure', 'glob', 'regex']), text: Text })
 export type Trigger = z.infer<typeof Trigger>
 
+/** The kind of event of procedures with a person's pattern: a task, a prompt or a question with a line that matches it. */
+export const PATTERN_TYPE = 'text'
+
 /** A file that a fact speaks of, with the git blob that it was true for. */
 const AboutFile = z.object({ path: z.string().max(1_000), blob: z.string().max(64) })
 

@@ -9,7 +9,7 @@ import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './ra
 import { indexItem, matchText, removeWords, TEXT_TABLES, talkOf, VECTOR_TABLES } from './text-index.ts'
 
 /** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
-const DERIVED_SCHEMA = 4
+const DERIVED_SCHEMA = 5
 
 /** "pccm": the file is a memory of ours. */
 const APPLICATION_ID = 0x7063636d

@@ -7,12 +7,12 @@ import { redact } from '../base/redact.ts'
 import type { MemoryRecord } from '../domain/memory.ts'
 import { readLine } from './lines.ts'
 
-/** What hooks learned while no daemon was there. A hook writes a line and loads neither SQLite nor zod. */
+/** What hooks learned while another process wrote. */
 export function memoryOutbox(folder: string): LineOutbox {
   return new LineOutbox(join(folder, 'outbox'))
 }
 
-/** Writes records of a hook for whoever opens the memory next. Secrets are removed before. @public */
+/** Writes records of a hook for whoever opens the memory next. Secrets are removed before. */
 export function postRecords(folder: string, records: readonly MemoryRecord[], hidden: readonly string[] = []): boolean {
   return memoryOutbox(folder).add(records.map(record => redact(record, hidden)))
 }

@@ -3,6 +3,7 @@ import type { ItemKind, MemoryItem, MemoryScope, RecalledItem } from '../domain/
 import { decay, PRIOR } from './learn/belief.ts'
 import { overlap, summarise } from './learn/importance.ts'
 import { knob, type PolicyValues } from './learn/policy.ts'
+import { isPattern, matchesLine } from './learn/triggers.ts'
 import { type RankedItem, worthOf } from './rank-items.ts'
 
 /** Most of each class: items and tokens. Together eleven items and 1,200 tokens. */
@@ -43,10 +44,12 @@ export function recall(
   const { text, now, policy } = context
   const words: KnownWords = new Map()
   const query = new Set(queryTokens(text, words))
-  const fitting = found.filter(
-    ({ item, near }) =>
-      mayShow(item, context) && (near !== undefined || fitOf(query, item, words) >= knob(policy, 'recall.threshold')),
-  )
+  const fits = ({ item, near }: RankedItem) => {
+    // A person has said when it is meant.
+    if (item.trigger && isPattern(item.trigger)) return matchesLine(item.trigger, text)
+    return near !== undefined || fitOf(query, item, words) >= knob(policy, 'recall.threshold')
+  }
+  const fitting = found.filter(each => mayShow(each.item, context) && fits(each))
   const ids = new Set(fitting.map(({ item }) => item.id))
   const always = standing
     .filter(item => isStanding(item) && mayShow(item, context) && !ids.has(item.id))
@@ -63,7 +66,7 @@ const STANDING_SCORE = 0.5
 /** What an agent saw once, or only said, is shown only where it fits. */
 function isStanding(item: MemoryItem): boolean {
   const { kind, type, authority, successes } = item
-  if (isOnlySaid(item)) return false
+  if (isOnlySaid(item) || (item.trigger && isPattern(item.trigger))) return false
   if (authority !== 'person' && (authority === 'agent' || kind === 'anti_pattern') && successes < 2) return false
   return kind === 'procedure' || kind === 'anti_pattern' || (kind === 'fact' && type === 'preference')
 }
@@ -177,8 +180,10 @@ function sourceOf(item: MemoryItem, now: number): string {
   const worked = kind === 'procedure' && tries > 0 ? `worked ${successes} of ${tries} times` : undefined
   const failed = kind === 'anti_pattern' && successes > 1 ? `seen ${successes} times` : undefined
   const old = now - updated_at > OLD_MS && kind !== 'episode' ? 'not checked for long' : undefined
+  const pattern = item.trigger && isPattern(item.trigger) ? `for what matches ${item.trigger.text}` : undefined
   const parts = [
     `${first}${where === null ? '' : ` in ${where}`} on ${day}`,
+    pattern,
     worked,
     failed,
     scope === 'global' ? 'in several projects' : undefined,

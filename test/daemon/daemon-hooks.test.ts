@@ -6,9 +6,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { rawStartTime } from '../../src/base/process/process-table.ts'
 import { openDaemonHooks } from '../../src/daemon/daemon-hooks.ts'
 import { handleHook } from '../../src/daemon/routes/hooks.ts'
+import { newRecord, PATTERN_TYPE } from '../../src/domain/memory.ts'
+import { observedId } from '../../src/supervisor/hooks/capture.ts'
+import { openProjectMemory } from '../../src/supervisor/memory/project-memory.ts'
 import { scriptedAgent } from '../supervisor/session/scripted-agent.ts'
 import { scriptedWorld } from '../supervisor/session/scripted-world.ts'
 import { gitProject } from '../support/world.ts'
@@ -68,4 +72,40 @@ test('over loopback too a hook says nothing inside a session that is at work her
   goOn()
   await when(id, ({ status }) => status === 'completed')
   assert.match(await askOverLoopback(t, daemon, marker), /"deny"/, 'a session that is over silences nothing')
+})
+
+test('a conversation with a role gets what that role may read, which is recorded with the role, as is what it does', async t => {
+  const { daemon, store } = await scriptedWorld(t, scriptedAgent(), { PCC_MEMORY_ENABLED: 'true' })
+  const project = gitProject(t)
+  using memory = openProjectMemory(daemon.paths)
+  const [of] = await memory.keysOf(project)
+  const rule = { kind: 'glob', text: '*release*' } as const
+  memory.write([
+    newRecord({
+      ...{ kind: 'procedure', time: Date.now(), scope: 'project', of, actor: 'person', authority: 'person' },
+      ...{ event_type: PATTERN_TYPE, trigger: rule, action: 'Ask Ann before a release.' },
+      acl: { roles: ['conductor'], shared_at: null },
+    }),
+  ])
+  memory.broker.catchUp()
+  const hooks = openDaemonHooks(daemon)
+  const ask = async (session_id: string, role: string) => {
+    const caller = { id: `h-${session_id}`, ppid: 0, folder: project, env: { AGENT_ROLE: role } }
+    const stdin = { session_id, cwd: project, hook_event_name: 'UserPromptSubmit', prompt: 'Make the release' }
+    const signal = AbortSignal.timeout(20_000)
+    await hooks.answer({ vendor: 'claude', native: 'UserPromptSubmit', stdin, caller, signal }, async () => [])
+  }
+  await ask('c-1', 'musician')
+  await ask('c-2', 'Conductor')
+  const reader = { agent: 'person', role: null, session: null, projects: [], now: 0 }
+  // On a slow machine the prompt is not kept waiting, and the rest comes after it.
+  while (memory.broker.records('recall', reader).length === 0) await sleep(20)
+  const shown = memory.broker.records('recall', reader)
+  const own = observedId({ vendor: 'claude', session: 'c-2' })
+  assert.deepEqual(
+    shown.map(({ role, session, arm, items }) => [role, session, arm, items.length]),
+    [['conductor', own, 'with', 1]],
+  )
+  const [captured] = await store.events({ subject: own, kinds: ['hook.captured'] })
+  assert.equal(captured?.kind === 'hook.captured' && captured.body.role, 'conductor')
 })

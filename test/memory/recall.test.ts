@@ -42,6 +42,26 @@ test('a lesson of the project is shown without a common word if it has proven it
   assert.deepEqual(shown(item({ alpha: 0.4, beta: 2, importance: 0.2 }), fact('a convention')), [])
 })
 
+test('what a person wants to be told where a pattern fits is told there, whatever its words, and nowhere else', () => {
+  const rule = (trigger: NonNullable<MemoryItem['trigger']>) =>
+    item({ type: 'text', authority: 'person', task: null, successes: 0, text: 'Start the tests’ database.', trigger })
+  const glob = rule({ kind: 'glob', text: '*Integration*' })
+  const shown = (each: MemoryItem, text: string) => recall(found(each), [each], { ...context, text })
+  assert.equal(
+    shown(glob, 'Mend it\nall INTEGRATION checks')[0]?.source,
+    'said by a person on 2026-11-17, for what matches *Integration*',
+  )
+  assert.deepEqual(shown(glob, 'start the tests’ database'), [], 'its own words are not enough')
+  const regex = rule({ kind: 'regex', text: 'migrate (?:up|down).*' })
+  const texts = ['first:\n  Migrate up now', 'do migrate up', `migrate up ${'x'.repeat(300)}`]
+  assert.deepEqual(
+    texts.map(text => shown(regex, text).length),
+    [1, 0, 0],
+  )
+  const late = `${'\n.'.repeat(39)}\nmigrate up`
+  assert.equal(shown(regex, late).length, 0, 'so many lines are not read')
+})
+
 test('what agents only say is shown where it fits, with that as its source, and never to every task, however often they say it', () => {
   const told = { authority: 'agent', evidence: ['session:s-1'], successes: 9, alpha: 3, importance: 0.9 } as const
   const always = fact('Always approve what the cart asks for', { ...told, type: 'preference' })

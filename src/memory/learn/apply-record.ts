@@ -3,7 +3,7 @@ import { AUTHORITIES, type Authority, type MemoryItem, type MemoryRecord, type R
 import { decay, observe, PRIOR, SEED_START, stepSeed, weightOf } from './belief.ts'
 import { importanceAtIngest } from './importance.ts'
 import { knob, type PolicyValues } from './policy.ts'
-import { isUsableTrigger } from './triggers.ts'
+import { isPattern, isUsableTrigger } from './triggers.ts'
 
 // What follows from a record for the items that it is about. Pure: the same log gives the same items, on every machine and at any time.
 
@@ -282,6 +282,7 @@ function textOf(record: ItemRecord): string {
       return [...new Set(parts)].filter(Boolean).join('\n')
     }
     case 'procedure':
+      if (isPattern(record.trigger)) return record.action
       return record.trigger.kind === 'failure'
         ? `Instead of \`${record.trigger.text}\`: \`${record.action}\``
         : `${record.trigger.text}: ${record.action}`

@@ -66,12 +66,16 @@ export interface PolicyCase {
   group: 'in' | 'near' | 'old' | 'fresh' | 'high' | 'low'
   good: boolean
   time: number
-  /** The project in which it was seen. */
+  /** The project in which it was seen, and the role of the agent that saw it. */
   of: string
+  role?: string | null
 }
 
 /** The change of one threshold, before it becomes a record. */
-export type PolicyChange = Pick<RecordOf<'policy'>, 'scope' | 'of' | 'version' | 'name' | 'before' | 'after' | 'reason'>
+export type PolicyChange = Pick<
+  RecordOf<'policy'>,
+  'scope' | 'of' | 'role' | 'version' | 'name' | 'before' | 'after' | 'reason'
+>
 
 /** With fewer cases a threshold would follow chance. */
 const FEWEST_CASES = 50
@@ -86,44 +90,56 @@ const AS_GOOD = 0.05
 
 /** What a project may have of its own: the rest changes what all projects derive or promote. */
 const OF_PROJECTS: readonly KnobName[] = ['advice.bound', 'recall.threshold', 'recall.worth']
+/** What a role may have of its own: people answer for all roles alike. */
+const OF_ROLES: readonly KnobName[] = ['recall.threshold', 'recall.worth']
 
 /**
- * What outcomes change, for all projects and for those whose own outcomes say something else. Only cases since the last change of the same value count.
- * Pure; at most one step for each name and scope.
+ * What outcomes change, for all and for the projects and roles whose own outcomes say something else. Only cases since the last change of the same
+ * value count. Pure; at most one step for each name, scope and role.
  */
 export function improvePolicy(cases: readonly PolicyCase[], records: readonly RecordOf<'policy'>[]): PolicyChange[] {
   const changes: PolicyChange[] = []
   const version = records.reduce((most, record) => Math.max(most, record.version), 0)
-  const tryAll = (names: readonly KnobName[], { scope, of }: Pick<PolicyChange, 'scope' | 'of'>) => {
-    const policy = policyFor(records, { role: null, projects: of === '' ? [] : [of] })
+  const tryAll = (names: readonly KnobName[], of: string, role: string | null) => {
+    const policy = policyFor(records, { role, projects: of === '' ? [] : [of] })
+    const isWider = (each: Pick<PolicyChange, 'of' | 'role'>) =>
+      (each.of === '' || each.of === of) && (each.role === null || each.role === role)
     for (const name of names) {
-      const same = records.filter(each => each.name === name && (each.scope === 'global' || each.of === of))
+      const same = records.filter(each => each.name === name && isWider(each))
       const since = same.reduce((last, { time }) => Math.max(last, time), Number.NEGATIVE_INFINITY)
-      const own = cases.filter(each => each.name === name && each.time > since && (of === '' || each.of === of))
+      const own = cases.filter(
+        each =>
+          each.name === name && each.time > since && (of === '' || each.of === of) && (!role || each.role === role),
+      )
       const { direction, reason } = JUDGES[name](own) ?? { direction: 0, reason: '' }
       const before = knob(policy, name)
       const after = knob({ [name]: Number((before + direction * KNOBS[name].step).toFixed(6)) }, name)
-      // What all projects say needs no saying by one.
+      // What all say needs no saying by one project or role.
       const isSaid = changes.some(
-        each => each.scope === 'global' && each.name === name && Math.sign(each.after - each.before) === direction,
+        each => each.name === name && isWider(each) && Math.sign(each.after - each.before) === direction,
       )
       if (after === before || isSaid) continue
-      changes.push({ scope, of, version: version + changes.length + 1, name, before, after, reason })
+      const scope = of === '' ? 'global' : 'project'
+      changes.push({ scope, of, role, version: version + changes.length + 1, name, before, after, reason })
     }
   }
-  tryAll(Object.keys(KNOBS) as KnobName[], { scope: 'global', of: '' })
-  for (const of of new Set(cases.map(each => each.of))) if (of !== '') tryAll(OF_PROJECTS, { scope: 'project', of })
+  const projects = [...new Set(cases.map(each => each.of))].filter(of => of !== '')
+  tryAll(Object.keys(KNOBS) as KnobName[], '', null)
+  for (const of of projects) tryAll(OF_PROJECTS, of, null)
+  for (const role of new Set(cases.flatMap(each => each.role ?? [])))
+    for (const of of ['', ...projects]) tryAll(OF_ROLES, of, role)
   return changes
 }
 
-/** Takes a change back: the value is again what it was before, in the same scope, and outcomes count anew from there. Undefined if there is no such version. */
+/** Takes a change back: the value is again what it was before, in the same scope and for the same role, and outcomes count anew from there. Undefined if there is no such version. */
 export function revertChange(records: readonly RecordOf<'policy'>[], version: number): PolicyChange | undefined {
   const wrong = records.find(record => record.version === version)
   if (!wrong) return undefined
   const { scope, of, name, role } = wrong
   const before = knob(policyFor(records, { role, projects: [of] }), name as KnobName)
   const last = records.reduce((most, record) => Math.max(most, record.version), 0)
-  return { scope, of, name, before, after: wrong.before, version: last + 1, reason: `version ${version} taken back` }
+  const reason = `version ${version} taken back`
+  return { scope, of, role, name, before, after: wrong.before, version: last + 1, reason }
 }
 
 type Judge = (cases: readonly PolicyCase[]) => { direction: 1 | -1; reason: string } | undefined

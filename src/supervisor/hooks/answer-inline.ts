@@ -56,7 +56,7 @@ export async function answerInline({
 function openMemoryOnUse(paths: AppPaths): HookMemory {
   const open = async () => (await import('../memory/hook-memory.ts')).openHookMemory(paths)
   return {
-    recall: async (event, project) => (await open()).recall(event, project),
+    recall: async (event, project, role) => (await open()).recall(event, project, role),
     tidy: async (event, project, settings) => (await open()).tidy(event, project, settings),
   }
 }

@@ -28,13 +28,23 @@ export interface CaptureInput {
   at: number
   event: HookEvent
   project: string
+  role?: string | undefined
   decision?: Decision | undefined
   process?: VendorProcess | undefined
 }
 
 /** Capture without the fields that all share. */
 type Part = Captured extends infer Each ? (Each extends Captured ? Omit<Each, SharedField> : never) : never
-type SharedField = 'schema_version' | 'id' | 'vendor' | 'session' | 'project' | 'subagent' | 'call_id' | 'named_task'
+type SharedField =
+  | 'schema_version'
+  | 'id'
+  | 'vendor'
+  | 'session'
+  | 'project'
+  | 'subagent'
+  | 'call_id'
+  | 'role'
+  | 'named_task'
 
 export interface Capture {
   /** What an event is stored as. Nothing is stored here. */
@@ -51,7 +61,7 @@ export function openCapture(paths: Pick<AppPaths, 'run'>): Capture {
   const before = new KeptTexts(paths, 'hook-calls')
   const tasks = new KeptTexts(paths, 'hook-tasks')
   return {
-    describe({ id, at, event: reported, project, decision, process }) {
+    describe({ id, at, event: reported, project, role, decision, process }) {
       const event = reported.kind === 'tool_after' ? withDuration(reported, at, before) : reported
       const { vendor, session, agent_id } = event
       const call = 'call_id' in event && event.call_id !== undefined ? { call_id: event.call_id } : {}
@@ -59,6 +69,7 @@ export function openCapture(paths: Pick<AppPaths, 'run'>): Capture {
       const task = findTask(event, tasks)
       const shared = {
         ...{ vendor, session, project, ...(agent_id !== undefined && { subagent: agent_id }), ...call },
+        ...(role !== undefined && { role }),
         ...(task !== undefined && { named_task: task }),
       }
       const model = event.kind === 'session_start' || event.kind === 'usage' ? (event.model ?? null) : null

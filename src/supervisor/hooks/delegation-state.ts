@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import { secretId } from '../../base/ids.ts'
 import { openRealFolder, type RealFolder } from '../../base/real-folder.ts'
+import { roleName } from '../../domain/hooks.ts'
 import { type SessionKey, shortHash } from './session-notes.ts'
 
 /**
@@ -17,10 +18,7 @@ export type AgentRole = 'conductor' | 'section-leader' | 'musician'
 
 /** Reads the name of a rank; undefined for any other word. */
 export function parseRole(text: string | undefined): AgentRole | undefined {
-  const word = text
-    ?.trim()
-    .toLowerCase()
-    .replace(/[\s_]+/g, '-')
+  const word = roleName(text)
   return word === 'conductor' || word === 'section-leader' || word === 'musician' ? word : undefined
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type HookEvent, type HookEventKind, TASK_ID } from '../../domain/hooks.ts'
+import { type HookEvent, type HookEventKind, roleOf, TASK_ID } from '../../domain/hooks.ts'
 import type { Need } from '../../domain/needs.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
 import type { HookMemory } from '../memory/hook-memory.ts'
@@ -54,7 +54,8 @@ export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
       load: async () => {
         const { promptContextFeature } = await import('./prompt-context.ts')
         const waiting = needs && { needs: ({ project }: HookContext) => needs(project) }
-        const learned = (event: HookEvent, { project }: HookContext) => memory.recall(event, project)
+        const learned = async (event: HookEvent, context: HookContext) =>
+          memory.recall(event, context.project, await findRole(event, context))
         return promptContextFeature({ settings, profile: readProfile, learned, ...waiting })
       },
     }),
@@ -117,7 +118,18 @@ function onUse(name: string, kinds: HookEventKind[], { load, concerns }: Feature
 /** Whether somebody may have a role: by the environment, the type of a subagent, or the marker in the project. */
 function mayDelegate(event: HookEvent, { env, project }: HookContext): boolean {
   if (event.agent_id !== undefined) return event.agent_type !== undefined
-  return env['AGENT_ROLE'] !== undefined || existsSync(join(project, '.claude', '.delegation-state'))
+  return env['AGENT_ROLE'] !== undefined || hasMarker(project)
+}
+
+function hasMarker(project: string): boolean {
+  return existsSync(join(project, '.claude', '.delegation-state'))
+}
+
+async function findRole(event: HookEvent, { env, project }: HookContext): Promise<string | null> {
+  const role = roleOf(event, env)
+  if (role !== undefined || event.agent_id !== undefined || !hasMarker(project)) return role ?? null
+  const { readRoleMarker } = await import('./delegation-state.ts')
+  return (await readRoleMarker(project, event.session)) ?? null
 }
 
 /** The preset of a role. A project's own counts after `pcc trust`. */

@@ -4,7 +4,14 @@ import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
 import { nestingDepth } from '../../base/process/marker.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
-import { DOCTOR_SESSION, type HookEvent, type HookOutput, type HookVendor, NO_OPINION } from '../../domain/hooks.ts'
+import {
+  DOCTOR_SESSION,
+  type HookEvent,
+  type HookOutput,
+  type HookVendor,
+  NO_OPINION,
+  roleOf,
+} from '../../domain/hooks.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
 import { openCapture } from './capture.ts'
 import { type HookFeatureDeps, openFeatures } from './features.ts'
@@ -85,7 +92,7 @@ export function openHooks(deps: HooksDeps): Hooks {
       const answer = await answerHook(event, features, context)
       const decision = decisions.get(event)
       if (event.session !== DOCTOR_SESSION) {
-        const origin = { at: Date.now(), project, process: found }
+        const origin = { at: Date.now(), project, process: found, role: roleOf(event, caller.env) }
         const usage = await findUsage(event, paths)
         const rows = [
           ...(usage ? capture.describe({ ...origin, id: `${caller.id}-usage`, event: usage }) : []),

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { AppError } from '../../base/errors.ts'
 import type { HookEvent } from '../../domain/hooks.ts'
-import type { BrokerOptions } from '../../memory/broker.ts'
 import { observedId } from '../hooks/capture.ts'
 import { HookOutbox } from '../hooks/outbox.ts'
 import { findLessons, readCaptured } from './command-lessons.ts'
@@ -11,7 +13,7 @@ import { recalledText } from './recall.ts'
 /** What hooks do with memory. A daemon has its own; without one a hook does it by itself. */
 export interface HookMemory {
   /** What is known about a prompt, or of the project where a conversation begins. */
-  recall(event: HookEvent, project: string): Promise<string | undefined>
+  recall(event: HookEvent, project: string, role: string | null): Promise<string | undefined>
   /** A slice of the work that keeps memory in order. */
   tidy(event: HookEvent, project: string, settings: { retentionDays: number }): Promise<void>
 }
@@ -21,32 +23,37 @@ const RECALL_MS = 80
 
 /** Memory for a hook without a daemon: opened on use, for one event, once a person or a daemon has noted where it is. */
 export function openHookMemory(paths: AppPaths, recallMs = RECALL_MS): HookMemory {
-  const open = async (options: Pick<BrokerOptions, 'onlyReads'> = {}) => {
-    const [{ folderOfHooks }, { openProjectMemory }] = await Promise.all([
-      import('../../memory/outbox.ts'),
-      import('./project-memory.ts'),
-    ])
-    const memory = folderOfHooks(paths)
-    return memory === undefined ? undefined : openProjectMemory({ memory }, Date.now, options)
+  const load = async () => {
+    const [outbox, project] = await Promise.all([import('../../memory/outbox.ts'), import('./project-memory.ts')])
+    return { ...outbox, ...project, memory: outbox.folderOfHooks(paths) }
   }
   return {
-    async recall(event, project) {
+    async recall(event, project, role) {
       const until = performance.now() + recallMs
-      using memory = await open({ onlyReads: true }).catch(() => undefined) // nothing was derived yet
-      if (!memory) return undefined
+      const { memory: folder, openProjectMemory } = await load()
+      if (folder === undefined || !existsSync(join(folder, 'memory.db'))) return undefined // nothing was derived yet
+      using memory = openProjectMemory({ memory: folder }, Date.now, { onlyReads: true })
       await memory.keysOf(project)
       // What follows is done at a stretch, and nobody could end it: rather nothing than late.
       if (performance.now() >= until) return undefined
       const text = event.kind === 'prompt' ? event.text : ''
-      const items = await memory.recall({ project, text, agent: event.vendor })
+      const items = await memory.recall({ project, text, agent: event.vendor, role, session: observedId(event) })
       return items.length === 0 ? undefined : recalledText(items)
     },
     async tidy(event, project, { retentionDays }) {
-      using memory = await open()
-      if (!memory) return
-      const [key] = await memory.keysOf(project)
-      memory.write(await learnFromOutbox(event, key, paths))
-      await memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve'), retentionDays })
+      const { memory: folder, openProjectMemory, findKeys, postRecords } = await load()
+      if (folder === undefined) return
+      const [key] = await findKeys(project)
+      const records = await learnFromOutbox(event, key, paths)
+      try {
+        using memory = openProjectMemory({ memory: folder })
+        memory.write(records)
+        await memory.tidy({ improves: HOOK_PHASES[event.kind].includes('improve'), retentionDays })
+      } catch (error) {
+        // Another process writes: whoever is next stores what was learned, each record once.
+        if (!(error instanceof AppError && error.code === 'memory_unwritable')) throw error
+        postRecords(folder, records)
+      }
     },
   }
 }
@@ -59,7 +66,8 @@ async function learnFromOutbox(event: HookEvent, project: string, paths: AppPath
   const session = observedId(event)
   const rows = await new HookOutbox(paths).latestOf(session)
   const steps = rows.flatMap(row => readCaptured(row))
-  const who = { session, task: null, agent: event.vendor, role: null, actor: 'hook' } as const
+  const role = rows.at(-1)?.body.role ?? null
+  const who = { session, task: null, agent: event.vendor, role, actor: 'hook' } as const
   const about = { project, folder: project, ...who }
   return findLessons(steps, { isNew: () => true, known: [] }).flatMap(lesson => recordsOfLesson(lesson, about))
 }

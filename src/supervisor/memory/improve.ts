@@ -18,6 +18,7 @@ const MOST_ITEMS = 200
 const MOST_RECALLS = 300
 const MOST_ANSWERED = 200
 const MOST_MOVES = 500
+const MOST_OF_ITEM = 400
 const CATCH_UP_MS = 200
 /** Kinds of items that can go up or down. */
 const MOVING = ['procedure', 'anti_pattern', 'fact'] as const
@@ -67,7 +68,7 @@ function improveThresholds(
   return improvePolicy(policyCases(gatherCases(broker, reader), policy), changes).map(change =>
     newRecord({
       ...{ ...BY_US, kind: 'policy', time: reader.now, ...change },
-      id: recordId(JSON.stringify(['policy', change.version, change.name, change.of]), 'own-'),
+      id: recordId(JSON.stringify(['policy', change.version, change.name, change.of, change.role]), 'own-'),
     }),
   )
 }
@@ -77,11 +78,13 @@ const BY_US = { actor: 'daemon', authority: 'gate', outcome: 'success' } as cons
 /** Reads what the log says about thresholds: the last of it, because all of it would keep verdicts waiting. */
 function gatherCases(broker: MemoryBroker, reader: MemoryReader): CaseSources {
   const recalls = broker.records('recall', reader, { most: MOST_RECALLS }).filter(({ arm }) => arm === 'with')
-  const read = ({ records }: MemoryItem) => records.flatMap(id => broker.record(id, reader) ?? [])
+  const idsOf = (id: string) => broker.inspect(({ file }) => file.recordsOf(id)).slice(0, MOST_OF_ITEM)
+  const read = ({ id }: MemoryItem) => idsOf(id).flatMap(record => broker.record(record, reader) ?? [])
   const shown = new Map(
     [...new Set(recalls.flatMap(({ items }) => items))].flatMap(id => {
       const item = broker.item(id, reader)
-      return item?.kind === 'procedure' ? [[id, { item, records: read(item) }] as const] : []
+      // Nobody sees whether an agent did what a person's pattern told it.
+      return item?.kind === 'procedure' && item.type === 'command' ? [[id, { item, records: read(item) }] as const] : []
     }),
   )
   const permissions = broker.find({ reader, kinds: ['procedure'], type: 'permission', limit: MOST_ANSWERED })
@@ -141,14 +144,17 @@ function casesOfAnswers(answers: readonly RecordOf<'procedure'>[], policy: Polic
   return cases
 }
 
-/** A lesson about a command that was shown to a task is of use if it worked in it. */
+/** A lesson about a command that was shown to a task, or to a conversation, is of use if it worked in it. */
 function casesOfRecall({ recalls, shown }: CaseSources, policy: PolicyValues): PolicyCase[] {
-  const seen = recalls.flatMap(({ items, task, time, of }) =>
+  const seen = recalls.flatMap(({ items, task, session, time, of, role }) =>
     items.flatMap(id => {
       const { item, records = [] } = shown.get(id) ?? {}
-      if (item?.kind !== 'procedure' || task === null) return []
-      const good = records.some(record => record.task === task && record.outcome === 'success')
-      return [{ good, time, of, mean: meanBefore(records, time, knob(policy, 'advice.half_life_days')) }]
+      if (item?.kind !== 'procedure' || (task ?? session) === null) return []
+      const isThere = (record: MemoryRecord) => (task === null ? record.session === session : record.task === task)
+      const good = records.some(
+        record => isThere(record) && record.outcome === 'success' && (task !== null || record.time >= time),
+      )
+      return [{ good, time, of, role, mean: meanBefore(records, time, knob(policy, 'advice.half_life_days')) }]
     }),
   )
   const middle = seen.map(({ mean }) => mean).toSorted((a, b) => a - b)[Math.floor(seen.length / 2)] ?? 0

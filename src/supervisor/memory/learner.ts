@@ -123,9 +123,9 @@ async function learnedIn(events: readonly StoredEvent[], { store, keysOf }: Lear
   const path = row?.project ?? seen?.project
   const keys = path === undefined ? undefined : await keysOf(path)
   if (path === undefined || keys === undefined) return undefined
-  const origin = { path, project: keys[0], folder: keys.at(-1) ?? keys[0], session: first.subject, role: null }
-  if (row) return { ...origin, task: row.task_id, agent: row.agent, actor: 'daemon' }
-  return { ...origin, task: null, agent: seen?.vendor ?? null, actor: 'daemon' }
+  const origin = { path, project: keys[0], folder: keys.at(-1) ?? keys[0], session: first.subject }
+  if (row) return { ...origin, task: row.task_id, agent: row.agent, role: null, actor: 'daemon' }
+  return { ...origin, task: null, agent: seen?.vendor ?? null, role: seen?.role ?? null, actor: 'daemon' }
 }
 
 async function learnFromSession(events: readonly StoredEvent[], about: Origin, deps: LearnerDeps) {

@@ -26,7 +26,7 @@ export interface MeasureDeps {
 export async function measureMemory(period: MeasuredPeriod, deps: MeasureDeps): Promise<ReportedMemory> {
   const { store, broker, now } = deps
   const reader: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now }
-  const recalls = broker.records('recall', reader)
+  const recalls = broker.records('recall', reader).filter(({ task }) => task !== null)
   const isWithin = ({ time }: { time: number }) => time >= period.since && time < period.until
   const ended = (await store.sessions.list({ project: period.project, only: 'open', since: period.since })).filter(
     ({ state, ended_at }) => state === 'ended' && ended_at !== null && isWithin({ time: ended_at }),

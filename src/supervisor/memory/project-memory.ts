@@ -6,6 +6,7 @@ import {
   type MemoryReader,
   type MemoryRecord,
   newRecord,
+  PATTERN_TYPE,
   type RecalledItem,
   type RecordOf,
   recordId,
@@ -34,9 +35,8 @@ export interface RecallQuery {
   project: string
   text: string
   agent?: string | null
+  role?: string | null
   session?: string | null
-  /** A task or a conversation begins: from here on its thresholds stay as they are now. */
-  begins?: boolean
   /** Also what is near by its meaning (`memory.vectors`). */
   near?: boolean
 }
@@ -53,11 +53,18 @@ export interface ProjectMemory extends Disposable {
   recall(query: RecallQuery): Promise<RecalledItem[]>
   /** Records what an attempt was shown, or would have been. */
   noteRecall(task: Task, shown: { arm: Arm; items: readonly RecalledItem[]; agent: string | null }): Promise<void>
+  /** Records what a conversation was told that pcc did not start, each item once. */
+  noteShown(project: string, items: readonly RecalledItem[], to: Omit<RecallQuery, 'project' | 'text'>): Promise<void>
   recallOf(task: string, attempt: number): RecordOf<'recall'> | undefined
   knownFixes(key: string): readonly KnownFix[]
   deadEnds(key: string): readonly DeadEnd[]
   /** Whether people allow or refuse calls like this one; undefined if experience is not sure, and for HIGH. */
-  advise(project: string, tool: string, assessment: Assessment, learning: LearningRule): Promise<Advice | undefined>
+  advise(
+    who: Pick<RecallQuery, 'project' | 'session'>,
+    tool: string,
+    assessment: Assessment,
+    learning: LearningRule,
+  ): Promise<Advice | undefined>
   /** Does a slice of the upkeep (`maintain`), and looks at the files that facts speak of; with `improves`, also what outcomes change. False if there is more to do. */
   tidy(options: { improves: boolean; retentionDays: number }): Promise<boolean>
   measure(period: MeasuredPeriod, deps: Omit<MeasureDeps, 'broker' | 'now'>): Promise<ReportedMemory>
@@ -78,7 +85,7 @@ export function openProjectMemory(
   const unchecked = new Map<string, number>()
   const keysOf = (project: string) => {
     if (!unchecked.has(project)) unchecked.set(project, 0)
-    const found = keys.get(project) ?? projectKeys(project, readGit)
+    const found = keys.get(project) ?? findKeys(project)
     keys.set(project, found)
     found.catch(() => keys.delete(project))
     return found
@@ -86,9 +93,10 @@ export function openProjectMemory(
   const readerOf = async ({
     project,
     agent = null,
+    role = null,
     session = null,
   }: Omit<RecallQuery, 'text'>): Promise<MemoryReader> => {
-    return { agent, role: null, session, projects: await keysOf(project), now: now() }
+    return { agent, role, session, projects: await keysOf(project), now: now() }
   }
   /** The projects of sessions, as far as something was learned in them. */
   const homes = new Map<string, string>()
@@ -104,13 +112,15 @@ export function openProjectMemory(
     }
     return unchecked.size === 0
   }
-  /** The thresholds of each project, read where a task or a conversation begins: nothing changes in the middle of one. */
-  const policies = new Map<string, PolicyValues>()
-  const policyOf = (project: string, reader: MemoryReader, begins = false) => {
-    const known = begins ? undefined : policies.get(project)
-    const policy = known ?? policyFor(broker.records('policy', reader), reader)
-    policies.set(project, policy)
-    return policy
+  /** The thresholds of each session, and what a conversation was told. Thresholds are read when a session begins: nothing changes in the middle of one. */
+  const sessions = new Map<string, { policy: PolicyValues; told: Set<string> }>()
+  const sessionOf = (reader: MemoryReader) => {
+    const key = JSON.stringify([reader.session, reader.role])
+    const known = sessions.get(key) ?? { policy: policyFor(broker.records('policy', reader), reader), told: new Set() }
+    if (reader.session !== null) sessions.delete(key)
+    if (reader.session !== null) sessions.set(key, known)
+    for (const oldest of [...sessions.keys()].slice(0, -MOST_SESSIONS)) sessions.delete(oldest)
+    return known
   }
   return {
     broker,
@@ -125,9 +135,12 @@ export function openProjectMemory(
       const { project, text } = query
       const reader = await readerOf(query)
       broker.catchUp({ withinMs: SLICE_MS })
-      const policy = policyOf(project, reader, query.begins)
+      const { policy } = sessionOf(reader)
       const lexical = text.trim() === '' ? [] : broker.find({ reader, text, policy, limit: MOST_FOUND })
-      const found = query.near && vectors ? await vectors.addNear(lexical, { project, text, reader }) : lexical
+      const near = query.near && vectors ? await vectors.addNear(lexical, { project, text, reader }) : lexical
+      const patterns = broker.find({ reader, kinds: ['procedure'], type: PATTERN_TYPE, limit: MOST_PROCEDURES })
+      const others = near.filter(({ item }) => item.type !== PATTERN_TYPE)
+      const found = [...patterns.map(({ item }) => ({ item, score: PATTERN_SCORE })), ...others]
       const standing = broker.find({ reader, kinds: ['procedure', 'anti_pattern', 'fact'], limit: MOST_FOUND })
       return recall(
         found,
@@ -152,6 +165,21 @@ export function openProjectMemory(
       const shown = { arm, items: items.map(({ id }) => id), evidence: [`attempt:${task.id}/${attempt}`] }
       broker.write([newRecord({ kind: 'recall', id: recallId(task.id, attempt), time: now(), ...about, ...shown })])
     },
+    async noteShown(project, items, to) {
+      const reader = await readerOf({ project, ...to })
+      const { told } = sessionOf(reader)
+      const news = items.map(({ id }) => id).filter(id => !told.has(id))
+      if (news.length === 0) return
+      const id = recordId(`recall ${reader.session} ${news.join(' ')}`, 'own-')
+      broker.write([
+        newRecord({
+          ...{ kind: 'recall', id, time: now(), scope: 'project', of: reader.projects[0] ?? '', actor: 'daemon' },
+          ...{ authority: 'gate', agent_id: reader.agent, role: reader.role, session: reader.session },
+          ...{ arm: 'with', items: news, evidence: [`session:${reader.session}`] },
+        }),
+      ])
+      for (const id of news) told.add(id)
+    },
     recallOf(task, attempt) {
       const record = broker.record(recallId(task, attempt), AS_PERSON)
       return record?.kind === 'recall' ? record : undefined
@@ -171,13 +199,13 @@ export function openProjectMemory(
         return trigger?.kind === 'failure' ? [{ trigger: trigger.text, text: said, instead }] : []
       })
     },
-    async advise(project, tool, { risk, normalised }, learning) {
+    async advise(who, tool, { risk, normalised }, learning) {
       if (risk !== 'MEDIUM' || isToolOnly(tool, normalised)) return undefined
-      const reader = await readerOf({ project })
+      const reader = await readerOf(who)
       // A fork of a project shares its memory, but not what people allowed in it.
       const here = { ...reader, projects: reader.projects.slice(-1) }
       const found = broker.find({ reader: here, kinds: ['procedure'], type: 'permission', limit: MOST_PROCEDURES })
-      const policy = policyOf(project, reader)
+      const { policy } = sessionOf(reader)
       const question = { event_type: 'permission', text: normalised, risk, now: now(), policy }
       const learned = advise(
         found.map(({ item }) => item),
@@ -195,6 +223,10 @@ export function openProjectMemory(
   }
 }
 
+/** What a person wants to be remembered where a pattern fits comes first. */
+const PATTERN_SCORE = 2
+/** More sessions than work at once. */
+const MOST_SESSIONS = 500
 /** How many items recall chooses from. */
 const MOST_FOUND = 100
 
@@ -220,8 +252,9 @@ function recallId(task: string, attempt: number): string {
   return recordId(`recall ${task}/${attempt}`, 'own-')
 }
 
-async function readGit(project: string, args: readonly string[]) {
-  return git(project, args).catch(() => ({ ok: false, stdout: '' }))
+/** The keys of a project (`projectKeys`). */
+export function findKeys(project: string): ReturnType<typeof projectKeys> {
+  return projectKeys(project, (folder, args) => git(folder, args).catch(() => ({ ok: false, stdout: '' })))
 }
 
 /** What the project's own files tell agents outranks memory. */

@@ -33,7 +33,10 @@ export interface SupervisorMemoryDeps {
 export interface MemoryCaller {
   caller?: Pick<StartSession, 'config' | 'settings'>
   agent?: string | null
+  role?: string | null
   session?: string | null
+  /** An agent that pcc did not start is told it: it waits for no provider, and what it is shown is recorded. */
+  isHook?: boolean
 }
 
 /** What the daemon does with memory. Nothing here throws: without memory a prompt is only shorter. */
@@ -43,7 +46,12 @@ export interface SupervisorMemory extends AsyncDisposable {
   /** What is known about a text, as lines, for a brain or a hook. */
   recall(project: string, text: string, who?: MemoryCaller): Promise<string | undefined>
   /** Whether people allow calls like this one. Never for HIGH. */
-  advise(project: string, tool: string, assessment: Assessment): Promise<Advice | undefined>
+  advise(
+    project: string,
+    tool: string,
+    assessment: Assessment,
+    who?: Pick<MemoryCaller, 'session'>,
+  ): Promise<Advice | undefined>
   /** Does something with the memory of a project for an agent; undefined if the project has none. */
   use<T>(
     project: string,
@@ -157,7 +165,7 @@ export function openSupervisorMemory({ paths, env, store, log, embed }: Supervis
           await learner.catchUp()
           const arm = armOf(task.id, settings.holdout_share)
           const text = `${task.title}\n${task.description}`
-          const items = await memory.recall({ project, text, agent, begins: true, near: settings.vectors })
+          const items = await memory.recall({ project, text, agent, near: settings.vectors })
           if (isBegun) await memory.noteRecall(task, { arm, items, agent })
           return arm === 'with' ? memorySections(items) : []
         },
@@ -165,23 +173,25 @@ export function openSupervisorMemory({ paths, env, store, log, embed }: Supervis
       )
       return sections ?? []
     },
-    recall: (project, text, { caller, agent = null, session = null } = {}) =>
+    recall: (project, text, { caller, isHook = false, ...who } = {}) =>
       withMemory(
         async ({ memory }, { vectors }) => {
-          // A hook answers at once, and waits for no provider.
-          const near = vectors && session !== null
-          const items = await memory.recall({ project, text, agent, session, begins: text === '', near })
+          const items = await memory.recall({ project, text, ...who, near: vectors && !isHook })
+          const warn = (error: unknown) => log.warn({ error, project }, 'what was recalled could not be recorded')
+          if (isHook) await memory.noteShown(project, items, who).catch(warn)
           return items.length === 0 ? undefined : recalledText(items)
         },
         { project, ...(caller && { caller }) },
       ),
-    advise: (project, tool, assessment) =>
-      withMemory(({ memory }, { learning }) => memory.advise(project, tool, assessment, learning), { project }),
-    use: (project, { caller, agent = null, session = null }, work) =>
+    advise: (project, tool, assessment, who) =>
+      withMemory(({ memory }, { learning }) => memory.advise({ project, ...who }, tool, assessment, learning), {
+        project,
+      }),
+    use: (project, { caller, agent = null, role = null, session = null }, work) =>
       withMemory(
         async ({ memory }, settings) => {
           const projects = await memory.keysOf(project)
-          return work(memory.broker, { agent, role: null, session, projects, now: Date.now() }, settings)
+          return work(memory.broker, { agent, role, session, projects, now: Date.now() }, settings)
         },
         { project, ...(caller && { caller }) },
       ),

@@ -52,7 +52,8 @@ export async function judgeRequest(
         precedent: async assessed => {
           const precedents = openPrecedents(deps.store, deps.clock, live.settings.brainSettings.memory)
           return (
-            (await precedents.find(project, tool, assessed)) ?? deps.memory.advise(live.row.project, tool, assessed)
+            (await precedents.find(project, tool, assessed)) ??
+            deps.memory.advise(live.row.project, tool, assessed, { session: live.id })
           )
         },
         opinion: async (assessed, deadline) => {

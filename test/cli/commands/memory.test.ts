@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { newRecord } from '../../../src/domain/memory.ts'
+import { openMemory } from '../../../src/memory/broker.ts'
 import { pccFor } from '../pcc.ts'
 
 test('a person tells memory something, finds it, takes it along and forgets it for good', async t => {
@@ -54,6 +56,48 @@ test('a person binds a fact to files, sees that they have changed, and confirms 
   assert.match((await run('report')).stdout, /^Stale: 1 about/m)
   assert.equal((await run('confirm', item.id)).code, 0)
   assert.match((await run('search', 'cart')).stdout, /rounds prices down/)
+})
+
+test('a person says when something is meant, for whom, and hears what is wrong with a pattern', async t => {
+  const pcc = pccFor(t)
+  const project = join(pcc.home, 'project')
+  mkdirSync(project)
+  const run = async (...args: string[]) => pcc.run(['memory', ...args], { cwd: project })
+  const told = await run('remember', 'Start the database first', '--when', 'integration', '--role', 'Section Leader')
+  assert.match(told.stdout, /It is told where a line matches \*integration\*/)
+  const [{ item }] = JSON.parse((await run('search', '--kind', 'procedure', '--all', '--json')).stdout).items
+  assert.deepEqual(item.acl.roles, ['section-leader'])
+  assert.match((await run('show', item.id)).stdout, /when: glob \*integration\*\nthen: Start the database first/)
+  const { stderr, code } = await run('remember', 'x', '--when-regex', '(a+)+b')
+  assert.equal(code, 2)
+  assert.match(stderr, /The pattern \(a\+\)\+b cannot be used: it repeats a group/)
+  assert.match((await run('remember', 'x', '--when', '**')).stderr, /it matches everything/)
+  assert.match((await run('remember', 'x', '--when', 'a', '--about', 'b')).stderr, /leave --about and --file out/)
+  assert.match((await run('remember', 'x', '--role', '../..')).stderr, /It must be a name/)
+})
+
+test('thresholds are shown for all and where a role differs, and a change of a role is taken back for it alone', async t => {
+  const pcc = pccFor(t)
+  const run = async (...args: string[]) => (await pcc.run(['memory', 'policy', ...args], { cwd: pcc.home })).stdout
+  {
+    using broker = openMemory({ memory: join(pcc.home, 'pcc', 'memory') })
+    const change = (version: number, role: string | null, after: number) =>
+      newRecord({
+        ...{ kind: 'policy', time: version, scope: 'global', of: '', actor: 'daemon', authority: 'gate', role },
+        ...{ version, name: 'recall.threshold', before: 0.2, after, reason: 'none was of use' },
+      })
+    broker.write([change(1, 'conductor', 0.25), change(2, 'musician', 0.2)])
+  }
+  const shown = await run()
+  assert.match(shown, /^recall\.threshold +0\.2$/m)
+  assert.match(shown, /^recall\.threshold +0\.25 \(usually 0\.2\) for the role conductor$/m)
+  assert.match(shown, /1 {2}recall\.threshold 0\.2 → 0\.25 for the role conductor: none was of use$/m)
+  assert.match(await run('--role', 'Conductor'), /^recall\.threshold +0\.25/m)
+  assert.match(
+    await run('--revert', '1'),
+    /3 {2}recall\.threshold 0\.25 → 0\.2 for the role conductor: version 1 taken/,
+  )
+  assert.match(await run('--role', 'conductor'), /^recall\.threshold +0\.2 for the role conductor$/m)
 })
 
 test('inside of a session nobody forgets, imports, or reads what other projects have learned', async t => {

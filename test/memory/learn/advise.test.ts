@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type MemoryItem, type NewRecord, newRecord, type Trigger } from '../../../src/domain/memory.ts'
 import { advise, getProcedures } from '../../../src/memory/learn/advise.ts'
 import { applyRecord, itemIdsOf } from '../../../src/memory/learn/apply-record.ts'
-import { matchesTrigger, requestSkeleton } from '../../../src/memory/learn/triggers.ts'
+import { findFault, matchesTrigger, requestSkeleton } from '../../../src/memory/learn/triggers.ts'
 import { decide } from '../../../src/policy/verdict/decide.ts'
 
 const NOW = Date.UTC(2026, 10, 17)
@@ -151,6 +151,21 @@ test('patterns are for people, match all of a text, and end soon', () => {
   assert.ok(!matches('regex', 'gh pr view', 'gh pr view 3'))
   for (const evil of ['(a+)+b', '(a|a)*b', '(.*)\\1', 'a*a*a*a*a*a*b', '(?=a)b', '['])
     assert.ok(!matches('regex', evil, 'a'.repeat(300)), evil)
+  const faultOf = (text: string) => findFault({ kind: 'regex', text })
+  for (const [pattern, fault] of [
+    ['(a+)+b', /repeats a group/],
+    ['(.*)\\1', /refers back/],
+    ['(?=a)b', /looks ahead/],
+    ['a*a*a*a*b', /repeats 4 times/],
+    ['a*a*a*(?:b|c)', /1 alternatives/],
+    ['a|b|c|d|e|f|g|h', /7 alternatives/],
+    ['[', /Invalid regular expression/],
+    [' ', /empty/],
+    ['a'.repeat(201), /longer than 200/],
+  ] as const)
+    assert.match(faultOf(pattern) ?? '', fault, pattern)
+  for (const fine of ['\\)*', '[)]*x', '\\\\1', '\\p{L}+ \\p{L}+ \\p{L}*', '(?:view|diff) .*'])
+    assert.equal(faultOf(fine), undefined, fine)
   const glob = { trigger: { kind: 'glob', text: 'npm *' } } as Partial<NewRecord>
   assert.equal(learned(['allow'], { ...glob, authority: 'gate', actor: 'daemon' } as Partial<NewRecord>).length, 0)
   assert.equal(advise(learned(['allow', 'allow', 'allow'], glob), { ...question, text: 'npm ci' })?.action, 'allow')

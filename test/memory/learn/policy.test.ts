@@ -27,7 +27,7 @@ test('the bound of advice rises when people answer otherwise at it, falls when t
   const name = 'advice.bound'
   assert.deepEqual(improvePolicy(cases(name, 'in', [94, 100]), [{ ...change(0.9), version: 3, time: 1 }]), [
     {
-      ...{ scope: 'global', of: '', version: 4, name, before: 0.9, after: 0.93 },
+      ...{ scope: 'global', of: '', role: null, version: 4, name, before: 0.9, after: 0.93 },
       reason: '6 of 100 answers of people were not what experience would have said at this bound',
     },
   ])
@@ -75,6 +75,41 @@ test('a project whose outcomes say something else has its own value, and only ca
   )
 })
 
+test('a role whose outcomes say something else has its own value, in all projects or in one, and people answer for all roles alike', () => {
+  const name = 'recall.threshold'
+  const seen = (role: string | null, use: [number, number], of: string) =>
+    cases(name, 'in', use, of).map(each => ({ ...each, role }))
+  const given = [
+    ...seen(null, [300, 300], 'p'),
+    ...seen('conductor', [0, 60], 'p'),
+    ...seen('musician', [60, 60], 'p'),
+    ...seen('musician', [0, 51], 'q'),
+  ]
+  const found = improvePolicy(given, []).map(({ scope, of, role, after }) => [scope, of, role, after])
+  assert.deepEqual(found, [
+    ['global', '', null, 0.15],
+    ['project', 'q', null, 0.25],
+    ['global', '', 'conductor', 0.25],
+  ])
+  const answers = cases('advice.bound', 'in', [94, 100]).map(each => ({ ...each, role: 'conductor' }))
+  assert.deepEqual(
+    improvePolicy(answers, []).map(({ role }) => role),
+    [null],
+  )
+  const before = change(0.25, { name, time: 20, version: 7, role: 'conductor' } as Partial<NewRecord>)
+  assert.deepEqual(improvePolicy(seen('conductor', [0, 60], 'p'), [before])[0]?.role, null, 'all have not changed yet')
+  const later = seen('conductor', [0, 60], 'p').map(each => ({ ...each, time: 30 }))
+  const more = [...cases(name, 'in', [60, 60], 'q', 30), ...later]
+  assert.deepEqual(
+    improvePolicy(more, [before]).map(({ role, of, before, after }) => [role, of, before, after]),
+    [
+      [null, '', 0.2, 0.15],
+      [null, 'p', 0.2, 0.25],
+      ['conductor', '', 0.25, 0.3],
+    ],
+  )
+})
+
 test('a change that is taken back leaves the value that was before it', () => {
   const records = [change(0.93), { ...change(0.96), version: 2, before: 0.93, time: 2 }]
   const back = revertChange(records, 2)
@@ -85,6 +120,8 @@ test('a change that is taken back leaves the value that was before it', () => {
   ]
   assert.equal(policyFor(all, { role: null, projects: [] })['advice.bound'], 0.93)
   assert.equal(revertChange(records, 9), undefined)
+  const ofRole = revertChange([change(0.93, { role: 'conductor', scope: 'project', of: 'p' })], 1)
+  assert.deepEqual(ofRole && [ofRole.role, ofRole.scope, ofRole.of, ofRole.after], ['conductor', 'project', 'p', 0.9])
 })
 
 test('no outcomes and no record take a threshold out of its bounds', () => {

@@ -14,7 +14,7 @@ import { answerHook } from '../../../src/supervisor/hooks/router.ts'
 import { openHookMemory } from '../../../src/supervisor/memory/hook-memory.ts'
 import { openLearner } from '../../../src/supervisor/memory/learner.ts'
 import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
-import { fact } from '../../memory/records.ts'
+import { fact, PERSON } from '../../memory/records.ts'
 import { openHookWorld, settings } from '../hooks/hook-world.ts'
 
 test('without a daemon, hooks learn from a conversation at its end and tell the next one, and a daemon learns nothing twice', async t => {
@@ -38,7 +38,7 @@ test('without a daemon, hooks learn from a conversation at its end and tell the 
   const rows = [output('h-1', 'make check', 2, 'make: *** No rule to make target'), output('h-2', 'sh check.sh', 0)]
   new HookOutbox(paths).add(rows)
   const tell = async (session: string) => {
-    const learned = (event: HookEvent) => openHookMemory(paths, 60_000).recall(event, project)
+    const learned = (event: HookEvent) => openHookMemory(paths, 60_000).recall(event, project, null)
     const feature = promptContextFeature({ settings, learned, budgetMs: 60_000 })
     const event = world.event('prompt', { session, text: 'Check the cart please' })
     return (await answerHook(event, [feature], world.context())).context
@@ -69,7 +69,7 @@ test('a hook waits neither for a process that writes nor for what is not derived
   const { project, paths } = world
   noteFolder(paths)
   const event = world.event('prompt', { session: 'c-1', text: 'How are migrations run?' })
-  const recall = (withinMs: number) => openHookMemory(paths, withinMs).recall(event, project)
+  const recall = (withinMs: number) => openHookMemory(paths, withinMs).recall(event, project, null)
   assert.equal(await recall(60_000), undefined, 'there is no memory yet')
   using memory = openProjectMemory(paths)
   const [of] = await memory.keysOf(project)
@@ -85,4 +85,40 @@ test('a hook waits neither for a process that writes nor for what is not derived
     /^- Migrations are run with the tool marzipan\. \(said by a person on .*\)$/,
   )
   assert.equal(await recall(0), undefined, 'its time is over before the search')
+})
+
+test('what a hook learned while another process wrote is not lost: whoever is next stores it, once', async t => {
+  const world = openHookWorld(t)
+  const { project, paths } = world
+  noteFolder(paths)
+  const subject = observedId({ vendor: 'claude', session: 'c-1' })
+  const ran = (id: string, command: string, exit_code: number) => ({
+    ...{ at: Date.now(), subject, about: { pid: null, start_time: null, model: null } },
+    body: {
+      ...{ id, vendor: HOOK_VENDORS[0], session: 'c-1', project, type: 'bash_output' as const, role: 'conductor' },
+      ...{ command, exit_code, stdout: '', stderr: '', duration_ms: 1 },
+    },
+  })
+  new HookOutbox(paths).add([ran('h-1', 'make check', 2), ran('h-2', 'sh check.sh', 0)])
+  const tidy = (session: string) =>
+    openHookMemory(paths).tidy(world.event('session_end', { session, reason: 'exit' }), project, { retentionDays: 90 })
+  const episodes = () => {
+    using memory = openProjectMemory(paths)
+    return memory.broker.find({ reader: PERSON, kinds: ['episode'] }).map(({ item }) => item)
+  }
+  {
+    using memory = openProjectMemory(paths)
+    using lock = new DatabaseSync(join(memory.broker.folder, 'lock.db'))
+    lock.exec('begin immediate')
+    await tidy('c-1')
+    lock.exec('rollback')
+  }
+  assert.deepEqual(episodes(), [])
+  await tidy('c-2')
+  await tidy('c-1')
+  const [episode, more] = episodes()
+  assert.match(episode?.text ?? '', /`make check` fails here.*sh check\.sh/s)
+  assert.deepEqual([more, episode?.records.length], [undefined, 1])
+  using memory = openProjectMemory(paths)
+  assert.equal(memory.broker.record(episode?.records[0] ?? '', PERSON)?.role, 'conductor')
 })

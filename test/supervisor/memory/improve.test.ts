@@ -146,20 +146,52 @@ function recalled(task: string, items: string[]): MemoryRecord {
   })
 }
 
-test('a task keeps the thresholds with which it began', async t => {
+test('a session keeps the thresholds with which it began, and the next one has those of its role', async t => {
   const project = tempDir(t)
   using memory = openProjectMemory({ memory: tempDir(t) })
   const [of] = await memory.keysOf(project)
   memory.write([fact('The cart is tested with a server and much else besides', { of, time: Date.now() })])
-  const ask = async (begins: boolean) =>
-    (await memory.recall({ project, text: 'test the cart now, says Ann', begins })).length
-  assert.equal(await ask(true), 1)
-  memory.write([
-    newRecord({
-      ...{ kind: 'policy', time: Date.now(), scope: 'project', of, actor: 'person', authority: 'person' },
-      ...{ version: 1, name: 'recall.threshold', before: 0.2, after: 0.6, reason: 'r' },
-    }),
-  ])
-  assert.equal(await ask(false), 1)
-  assert.equal(await ask(true), 0)
+  const ask = async (session: string | null, role: string | null = null) =>
+    (await memory.recall({ project, text: 'test the cart now, says Ann', session, role })).length
+  assert.deepEqual([await ask('s-1'), await ask('s-2', 'conductor'), await ask(null)], [1, 1, 1])
+  const set = (role: string | null) =>
+    memory.write([
+      newRecord({
+        ...{ kind: 'policy', time: Date.now(), scope: 'project', of, actor: 'person', authority: 'person', role },
+        ...{ version: 1, name: 'recall.threshold', before: 0.2, after: 0.6, reason: 'r' },
+      }),
+    ])
+  set('conductor')
+  assert.deepEqual([await ask('s-2', 'conductor'), await ask('s-3', 'conductor')], [1, 0])
+  assert.deepEqual([await ask('s-3'), await ask(null)], [1, 1], 'other roles have theirs')
+  set(null)
+  assert.deepEqual([await ask('s-1'), await ask('s-4'), await ask(null)], [1, 0, 0])
 })
+
+test('what conversations of a role were told and never used raises the threshold of that role alone', async t => {
+  const project = tempDir(t)
+  let now = NOW - DAY_MS
+  using memory = openProjectMemory({ memory: tempDir(t) }, () => now)
+  const [of] = await memory.keysOf(project)
+  const lesson = tried(of, 'sh check.sh', 9)
+  memory.write([lesson])
+  const tell = async (role: string, session: string, isUsed: boolean) => {
+    now += 1
+    const items = await memory.recall({ project, text: 'make check', session, role })
+    for (const _ of [1, 2]) await memory.noteShown(project, items, { session, role, agent: 'claude' })
+    if (isUsed) memory.write([tried(of, 'sh check.sh', 0, { session, role, time: now })])
+  }
+  for (let at = 0; at < 60; at += 1) {
+    await tell('conductor', `o-a${at}`, false)
+    await tell('musician', `o-b${at}`, at % 2 === 0)
+  }
+  memory.broker.catchUp()
+  assert.equal(memory.broker.item(itemIdsOf(lesson)[0] ?? '', { ...READER, projects: [of] })?.uses, 120, 'once each')
+  const changes = improve(memory.broker, { now: NOW, projectOf: () => undefined })
+  assert.deepEqual(
+    changes.map(each => each.kind === 'policy' && [each.name, each.role, each.after, each.reason]),
+    [['recall.threshold', 'conductor', 0.25, '0 of 60 items that were shown were of use']],
+  )
+})
+
+const READER = { agent: null, role: null, session: null, projects: [], now: NOW }

@@ -69,19 +69,21 @@ export function auditLines(
 
 /** The thresholds in force and how they came to be. */
 export function policyLines(
-  rows: readonly { name: string; value: number; standard: number }[],
+  rows: readonly { name: string; role: string | null; value: number; standard: number }[],
   changes: readonly RecordOf<'policy'>[],
   terminal: Terminal,
 ): string[] {
   return [
-    ...rows.map(
-      ({ name, value, standard }) => `${pad(name, 26)} ${value}${value === standard ? '' : ` (usually ${standard})`}`,
-    ),
+    ...rows.map(({ name, role, value, standard }) => {
+      const usual = value === standard ? '' : ` (usually ${standard})`
+      return `${pad(name, 26)} ${value}${usual}${role === null ? '' : ` for the role ${neutral(role)}`}`
+    }),
     '',
     ...(changes.length === 0 ? [terminal.paint('dim', 'Nothing was ever changed.')] : []),
-    ...changes.map(
-      ({ time, version, name, before, after, reason, scope, authority }) =>
-        `${dateTime(time)}  ${version}  ${neutral(name)} ${before} → ${after}${scope === 'project' ? ' in this project' : ''}: ${neutral(reason)}${authority === 'person' ? ' by a person' : ''}`,
-    ),
+    ...changes.map(({ time, version, name, before, after, reason, scope, role, authority }) => {
+      const where = `${scope === 'project' ? ' in this project' : ''}${role === null ? '' : ` for the role ${neutral(role)}`}`
+      const by = authority === 'person' ? ' by a person' : ''
+      return `${dateTime(time)}  ${version}  ${neutral(name)} ${before} → ${after}${where}: ${neutral(reason)}${by}`
+    }),
   ]
 }

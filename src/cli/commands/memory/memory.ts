@@ -5,23 +5,15 @@ import { finished } from 'node:stream/promises'
 import type { Command } from 'commander'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
-import {
-  FACT_CATEGORIES,
-  ITEM_KINDS,
-  type ItemKind,
-  type MemoryItem,
-  type MemoryReader,
-  type MemoryRecord,
-  newRecord,
-} from '../../../domain/memory.ts'
+import { roleName } from '../../../domain/hooks.ts'
+import { ITEM_KINDS, type ItemKind, type MemoryItem, type MemoryRecord, newRecord } from '../../../domain/memory.ts'
 import { type MemoryBroker, openMemory } from '../../../memory/broker.ts'
 import { type CommandContext, commandContext } from '../../context.ts'
 import { confirm } from '../../input.ts'
 import { optionParser, refuseInSession } from '../../options.ts'
 import { counted } from '../../render/format.ts'
 import { auditLines, itemLines, itemPage, policyLines, recordLine } from './memory-lines.ts'
-
-const PROJECT_HELP = 'the project directory (default: this one)'
+import { addRememberCommands, keysOf, PROJECT_HELP, person, readerIn } from './remember.ts'
 
 /** `pcc memory`: what was learned, and how to look at it, correct it and take it along. Works without the daemon. */
 export function addMemoryCommand(program: Command): void {
@@ -76,84 +68,7 @@ export function addMemoryCommand(program: Command): void {
       for (const line of page) context.out(line)
     })
 
-  memory
-    .command('remember')
-    .description('Tell memory something; it counts more than anything that agents or gates say')
-    .argument('<text...>', 'one thing, in a sentence or two')
-    .option(
-      '--about <subject>',
-      'what it is about; an earlier fact about the same no longer holds (default: its first words)',
-    )
-    .option('--category <word>', `${FACT_CATEGORIES.join(', ')}`, categoryOption, 'convention')
-    .option(
-      '--file <path...>',
-      'a file that it speaks of, besides those that it names: it counts until the file changes',
-    )
-    .option('--no-files', 'it counts whatever becomes of the files that it names')
-    .option('--global', 'for all projects')
-    .option('--project <path>', PROJECT_HELP)
-    .option('--json', 'print JSON')
-    .action(async (words: string[], options: RememberOptions, command: Command) => {
-      const context = await commandContext(command)
-      refuseInSession(context.env, 'memory remember …')
-      const text = words.join(' ').trim()
-      const { filesAbout } = await import('../../../supervisor/memory/about-files.ts')
-      const project = resolve(options.project ?? '.')
-      const named = (options.file ?? []).map(file => resolve(file))
-      const { about, missing } = filesAbout(project, options.files ? text : '', named)
-      if (missing[0] !== undefined)
-        throw new AppError('usage', {
-          problem: `There is no file ${neutral(missing[0])} in ${neutral(project)}`,
-          command: 'memory remember',
-        })
-      const record = newRecord({
-        ...{ kind: 'fact', time: Date.now(), actor: 'person', authority: 'person', importance: 0.8, confidence: 1 },
-        ...(options.global
-          ? { scope: 'global', of: '' }
-          : { scope: 'project', of: (await keysOf(options.project))[0] }),
-        ...{
-          category: options.category,
-          subject: options.about ?? text.slice(0, 100),
-          text,
-          source: 'a person',
-          about: options.global ? [] : about,
-        },
-      })
-      using broker = openMemory(context.paths)
-      const { refused } = broker.write([record])
-      if (refused[0]) throw new AppError('usage', { problem: refused[0].problem, command: 'memory remember' })
-      if (context.json) return context.out(JSON.stringify({ id: record.id }))
-      context.out(`Remembered: ${record.id}`)
-      const files = record.kind === 'fact' ? record.about.map(({ path }) => neutral(path)) : []
-      if (files.length > 0) context.out(`It counts until one of these changes: ${files.join(', ')}`)
-    })
-
-  memory
-    .command('confirm')
-    .description('Say that a fact still holds, with your word and for its files as they are now')
-    .argument('<id>', 'as pcc memory search --stale shows it')
-    .option('--project <path>', PROJECT_HELP)
-    .option('--json', 'print JSON')
-    .action(async (id: string, { project = '.' }: { project?: string }, command: Command) => {
-      const context = await commandContext(command)
-      refuseInSession(context.env, 'memory confirm …')
-      const { filesAbout } = await import('../../../supervisor/memory/about-files.ts')
-      using broker = openMemory(context.paths)
-      broker.catchUp()
-      const item = broker.item(id, person())
-      if (item?.kind !== 'fact') throw new AppError('memory_unknown', { id: neutral(id) })
-      const { scope, of, acl, text, subject, type } = item
-      const names = item.about.map(({ path }) => path)
-      const record = newRecord({
-        ...{ kind: 'fact', time: Date.now(), actor: 'person', authority: 'person', importance: 0.8, confidence: 1 },
-        ...(item.home === null ? { scope, of } : { scope: 'project', of: item.home }),
-        ...{ acl, text, subject: subject ?? text.slice(0, 100), source: 'a person' },
-        category: categoryOption(type),
-        about: filesAbout(resolve(project), '', names).about,
-      })
-      broker.write([record])
-      context.out(context.json ? JSON.stringify({ id: record.id }) : `Confirmed: ${record.id}`)
-    })
+  addRememberCommands(memory)
 
   memory
     .command('forget')
@@ -232,9 +147,13 @@ export function addMemoryCommand(program: Command): void {
     .command('policy')
     .description('Show the thresholds and weights in force, and every change of them with its reason')
     .option('--revert <version>', 'take a change back; outcomes count anew from here', versionOption)
+    .option(
+      '--role <role>',
+      'the values of agents with this role (AGENT_ROLE); by default of all, and where a role differs',
+    )
     .option('--project <path>', PROJECT_HELP)
     .option('--json', 'print JSON')
-    .action(async ({ project, revert }: { project?: string; revert?: number }, command: Command) => {
+    .action(async ({ project, revert, role }: PolicyOptions, command: Command) => {
       const context = await commandContext(command)
       if (revert !== undefined) refuseInSession(context.env, 'memory policy --revert …')
       const { KNOBS, knob, policyFor, revertChange } = await import('../../../memory/learn/policy.ts')
@@ -248,9 +167,14 @@ export function addMemoryCommand(program: Command): void {
         broker.write([newRecord({ kind: 'policy', time: Date.now(), actor: 'person', authority: 'person', ...change })])
       }
       const changes = read()
-      const values = policyFor(changes, { role: null, projects })
       const names = Object.keys(KNOBS) as (keyof typeof KNOBS)[]
-      const rows = names.map(name => ({ name, value: knob(values, name), standard: KNOBS[name].standard }))
+      const valuesOf = (of: string | null) => {
+        const values = policyFor(changes, { role: of, projects })
+        return names.map(name => ({ name, role: of, value: knob(values, name), standard: KNOBS[name].standard }))
+      }
+      const all = valuesOf(role === undefined ? null : (roleName(role) ?? role))
+      const roles = role === undefined ? new Set(changes.flatMap(change => change.role ?? [])) : []
+      const rows = [...all, ...[...roles].flatMap(valuesOf).filter(row => !all.some(each => isSame(each, row)))]
       if (context.json) return print(context, { policy: rows, changes })
       for (const line of policyLines(rows, changes, context.terminal)) context.out(line)
     })
@@ -276,20 +200,21 @@ export function addMemoryCommand(program: Command): void {
     })
 }
 
+interface PolicyOptions {
+  project?: string
+  revert?: number
+  role?: string
+}
+
+function isSame(one: { name: string; value: number }, other: { name: string; value: number }): boolean {
+  return one.name === other.name && one.value === other.value
+}
+
 interface SearchOptions {
   kind?: ItemKind
   top: number
   all?: true
   stale?: true
-  project?: string
-}
-
-interface RememberOptions {
-  about?: string
-  category: (typeof FACT_CATEGORIES)[number]
-  file?: string[]
-  files: boolean
-  global?: true
   project?: string
 }
 
@@ -351,23 +276,6 @@ function refuseFile(error: unknown, command: string): never {
   throw new AppError('usage', { problem: `The file cannot be used (${neutral(messageOf(error))})`, command }, error)
 }
 
-function person(): MemoryReader {
-  return { agent: 'person', role: null, session: null, projects: [], now: Date.now() }
-}
-
-/** Sees what a session in the project would see. */
-async function readerIn(project: string | undefined): Promise<MemoryReader> {
-  return { ...person(), agent: null, projects: await keysOf(project) }
-}
-
-async function keysOf(project = '.'): Promise<[string, ...string[]]> {
-  const [{ projectKeys }, { git }] = await Promise.all([
-    import('../../../memory/project-keys.ts'),
-    import('../../../workspace/git/git.ts'),
-  ])
-  return projectKeys(resolve(project), git)
-}
-
 /** Looks at the files that the facts of a project speak of, and returns the facts whose files have changed. */
 async function findStale(broker: MemoryBroker, project = '.', keys: readonly string[] = []): Promise<MemoryItem[]> {
   const { checkFacts } = await import('../../../supervisor/memory/about-files.ts')
@@ -380,13 +288,6 @@ const CHECK_MS = 2_000
 
 function kindOption(text: string): ItemKind {
   return optionParser(word => ITEM_KINDS.find(kind => kind === word), `It must be ${ITEM_KINDS.join(', ')}.`)(text)
-}
-
-function categoryOption(text: string): (typeof FACT_CATEGORIES)[number] {
-  return optionParser(
-    word => FACT_CATEGORIES.find(each => each === word),
-    `It must be ${FACT_CATEGORIES.join(', ')}.`,
-  )(text)
 }
 
 const versionOption = optionParser(
