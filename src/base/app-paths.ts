@@ -73,7 +73,7 @@ export function appPathsFor({ env, configFile, dataDir }: AppPathOptions): AppPa
 
 /**
  * `AI_MEMORY_PATH`, else inside a home that is not the standard one, else where the person's settings of all programs are
- * (docs/adr/0022).
+ * (docs/adr/0023).
  */
 function memoryFolder(env: AppPathOptions['env'], home: string): string {
   if (env['AI_MEMORY_PATH']) return resolve(env['AI_MEMORY_PATH'])

@@ -11,7 +11,7 @@ import { appendLines, applyNext, hasMore, type MemoryFiles, readAllIds } from '.
 import { finishForgetting, isForgetting, readForgotten } from './forgotten.ts'
 import type { PolicyValues } from './learn/policy.ts'
 import { type Line, readLine, UPGRADES, type Upgrades, writeLine } from './lines.ts'
-import { type ItemQuery, MemoryFile } from './memory-file.ts'
+import { type ItemQuery, MemoryFile, WITHOUT_ITEM } from './memory-file.ts'
 import { memoryOutbox, readPosted } from './outbox.ts'
 import type { RankedItem } from './rank-items.ts'
 import { Segments } from './segments.ts'
@@ -133,7 +133,8 @@ export class MemoryBroker implements Disposable {
     reader: MemoryReader,
     { since = Number.MIN_SAFE_INTEGER, most = MOST_RECORDS } = {},
   ): RecordOf<Kind>[] {
-    const found = this.#readAt('ids.kind = ? and ids.time >= ? order by ids.time desc limit ?', kind, since, most)
+    const where = `${WITHOUT_ITEM} and ids.kind = ? and ids.time >= ? order by ids.time desc limit ?`
+    const found = this.#readAt(where, kind, since, most)
     return found.toReversed().filter((record): record is RecordOf<Kind> => mayRead(record, reader))
   }
 

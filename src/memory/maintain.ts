@@ -104,18 +104,24 @@ function expireSegment(
   { now, retentionDays, result }: MaintainOptions & { result: MaintainResult },
 ): Progress {
   const { file, segments, upgrades } = parts
-  const segment = segments.list().find(({ name }) => name > after)
-  if (!segment) return { phase: 'tiers', after: '' }
   const newest = file.row<{ at: number | null }>('select max(updated_at) as at from items')?.at ?? now
   const before = Math.min(now, newest + PLAUSIBLE_MS) - retentionDays * DAY_MS
+  // The ids tell which segments have something that expired: most have nothing, and none is read for that.
+  const segment = file.row<{ name: string }>(
+    `select min(s.name) as name from ids join segments s on s.id = ids.segment
+     where ids.time < ? and s.name > ? and (ids.kind in ('episode', 'recall', 'result') or s.key like 'session%')
+     having min(s.name) is not null`,
+    ...[before, after],
+  )
+  if (!segment) return { phase: 'tiers', after: '' }
   const isExpired = (line: string) => {
-    // Most lines are young, and this tells so in a fraction of the time.
+    // Most lines may be young, and this tells so in a fraction of the time.
     if (Number(/^\{"id":"[\w-]+","time":(\d+)/.exec(line)?.[1]) >= before) return false
     const read = line === '' ? undefined : readLine(line, upgrades)
     return read !== undefined && 'record' in read && expires(read.record) && read.record.time < before
   }
   const next: Progress = { phase: 'retention', after: segment.name }
-  if (![...segments.read(segment.name)].some(({ text }) => isExpired(text))) return next
+  if (!segments.has(segment.name)) return next
   // While this is noted, whoever finds that the process was killed derives everything anew.
   file.transaction(() => file.writeMeta('rewriting', segment.name))
   const { removed } = segments.rewrite(segment.name, line => !isExpired(line))
@@ -152,6 +158,7 @@ function forgetExpired({ file, segments, upgrades }: MemoryFiles, name: string):
 
 /** Items that are calibrated in one transaction: about a millisecond. */
 const HANDFUL = 50
+const LEAST_CHANGE = 0.02
 
 function calibrateItems(
   { file }: MemoryFiles,
@@ -168,7 +175,9 @@ function calibrateItems(
     for (const { body } of rows) {
       const item = JSON.parse(body) as MemoryItem
       const calibrated = recalibrate(item, { now, policy, use: file.countUses(item.id) })
-      if (calibrated.tier === item.tier && calibrated.importance === item.importance) continue
+      // Time alone changes a little of all of them each day, which is not worth writing them.
+      const isSame = Math.abs(calibrated.importance - item.importance) < LEAST_CHANGE
+      if (calibrated.tier === item.tier && isSame) continue
       file.putItem(calibrated)
       result.recalibrated += 1
     }

@@ -1,6 +1,6 @@
 import type { KnownWords } from '../base/tokens.ts'
 import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
-import { mayRead } from '../domain/memory.ts'
+import { ITEM_KINDS, mayRead } from '../domain/memory.ts'
 import { DerivedFile, type DerivedOptions } from '../store/derived-file.ts'
 import { applyRecord, itemIdsOf } from './learn/apply-record.ts'
 import type { ItemUse } from './learn/importance.ts'
@@ -9,10 +9,13 @@ import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './ra
 import { indexItem, matchText, removeWords, TEXT_TABLES, talkOf, VECTOR_TABLES } from './text-index.ts'
 
 /** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
-const DERIVED_SCHEMA = 5
+const DERIVED_SCHEMA = 6
 
 /** "pccm": the file is a memory of ours. */
 const APPLICATION_ID = 0x7063636d
+
+/** The kinds of records that make no item. SQLite uses their index only for a query that says the same in the same words. */
+export const WITHOUT_ITEM = `kind in ('recall', 'result', 'move', 'policy')`
 
 const TABLES = [
   'create table meta (name text primary key, value text not null) without rowid',
@@ -23,7 +26,7 @@ const TABLES = [
   'create index segments_to_apply on segments (id) where applied < known',
   /** Where the record of an id is; one that was forgotten has no segment. */
   'create table ids (id text primary key, segment integer, at integer, kind text, time integer) without rowid',
-  `create index ids_by_kind on ids (kind, time) where kind in ('recall', 'result', 'move', 'policy')`,
+  `create index ids_by_kind on ids (kind, time) where ${WITHOUT_ITEM}`,
   /** Lines that are damaged, or have an id that another line has: where to look for what else is to be forgotten. */
   'create table odd (segment integer not null, at integer not null, primary key (segment, at)) without rowid',
   /** Records that an item rests on, besides the newest, which it names itself. */
@@ -36,9 +39,10 @@ const TABLES = [
   'create table policy (name text primary key, value real not null) without rowid',
   `create table items (rowid integer primary key, id text not null unique, kind text not null, type text not null, scope text not null,
      "of" text not null, talk text, updated_at integer not null, ended_at integer, files integer not null, body text not null)`,
-  'create index items_by_kind on items (kind, type, updated_at)',
+  'create index items_by_kind on items (kind, updated_at)',
   'create index items_with_files on items ("of") where files > 0',
-  'create index items_by_scope on items (scope, "of")',
+  // What a reader sees of each kind, the newest first, without a look at what others have.
+  'create index items_by_scope on items (scope, "of", kind, updated_at, type, ended_at)',
   'create index items_by_talk on items (talk) where talk is not null',
   ...TEXT_TABLES,
   ...VECTOR_TABLES,
@@ -85,31 +89,29 @@ export class MemoryFile extends DerivedFile {
     policy,
     weights = RANK_WEIGHTS,
   }: ItemQuery): RankedItem[] {
-    const { sql, values } = readableBy(reader)
-    const wanted = [
-      sql,
-      ...(kinds ? [`i.kind in (${kinds.map(() => '?').join(', ')})`] : []),
-      ...(type === undefined ? [] : ['i.type = ?']),
-      ...(withEnded ? [] : ['i.ended_at is null']),
-    ].join(' and ')
-    const bound = [...values, ...(kinds ?? []), ...(type === undefined ? [] : [type])]
+    const wanted = [...(type === undefined ? [] : ['i.type = ?']), ...(withEnded ? [] : ['i.ended_at is null'])]
+    const bound = type === undefined ? [] : [type]
     const most = Math.min(limit, MOST_FOUND)
     const read = (rows: { body: string; score: number }[]) =>
       rows
         .map(({ body, score }) => ({ item: JSON.parse(body) as MemoryItem, score }))
         .filter(({ item }) => mayRead(item, reader))
-    if (text === undefined)
-      return read(
-        this.rows(
-          `select body, 0 as score from items i where ${wanted} order by updated_at desc limit ?`,
-          ...bound,
-          most,
+    if (text === undefined) {
+      const rows = (kinds ?? ITEM_KINDS).flatMap(kind =>
+        readableBy(reader).flatMap(({ sql, values, kind: name }) =>
+          this.rows<{ body: string; score: number; updated_at: number }>(
+            `select body, 0 as score, updated_at from items i
+             where ${[sql, `${name} = ?`, ...wanted].join(' and ')} order by updated_at desc limit ?`,
+            ...[...values, kind, ...bound, most],
+          ),
         ),
       )
+      return read(rows.toSorted((a, b) => b.updated_at - a.updated_at)).slice(0, most)
+    }
     const matching = matchText(this, { text, reader, kinds, around: weights.around, limit: MOST_RANKED })
     const found = matching.flatMap(({ rowid, score }) =>
       this.rows<{ body: string; score: number }>(
-        `select i.body, ? as score from items i where i.rowid = ? and ${wanted}`,
+        `select i.body, ? as score from items i where ${['i.rowid = ?', ...wanted].join(' and ')}`,
         ...[score, rowid, ...bound],
       ),
     )
@@ -284,12 +286,15 @@ function changeItem(change: ChangedItem, item: MemoryItem | undefined): ChangedI
   return { ...change, item, older: isOlder ? [...change.older, last] : change.older }
 }
 
-/** What a reader cannot see is left out before the best are chosen; roles and times are checked afterwards. */
-function readableBy({ agent, session, projects }: MemoryReader): { sql: string; values: string[] } {
-  if (agent === 'person') return { sql: 'true', values: [] }
-  const keys = projects.map(() => '?').join(', ')
-  return {
-    sql: `(i.scope in ('global', 'agent') or (i.scope = 'project' and i."of" in (${keys})) or (i.scope = 'session' and i."of" = ?))`,
-    values: [...projects, session ?? ''],
-  }
+/** The parts of what a reader can see; roles and times are checked afterwards. */
+function readableBy({ agent, session, projects }: MemoryReader): { sql: string; kind: string; values: string[] }[] {
+  if (agent === 'person') return [{ sql: 'true', kind: 'i.kind', values: [] }]
+  const own = [
+    ['global', ''],
+    ...projects.map(key => ['project', key]),
+    ...(session === null ? [] : [['session', session]]),
+  ]
+  // A plus keeps SQLite from looking at all of a kind instead of the few that agents keep for themselves.
+  const agents = { sql: `i.scope = 'agent'`, kind: '+i.kind', values: [] }
+  return [agents, ...own.map(values => ({ sql: 'i.scope = ? and i."of" = ?', kind: 'i.kind', values }))]
 }

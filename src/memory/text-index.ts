@@ -182,7 +182,7 @@ export function findUnembedded(file: DerivedFile, project: string, most: number)
   return rows.map(({ rowid, body }) => ({ rowid, text: (JSON.parse(body) as MemoryItem).text }))
 }
 
-const NEWEST = `select rowid from items where scope = 'project' and "of" = ? and kind = 'episode' order by rowid desc limit ${MOST_VECTORS}`
+const NEWEST = `select rowid from items where scope = 'project' and "of" = ? and kind = 'episode' order by updated_at desc limit ${MOST_VECTORS}`
 
 /** Stores vectors. Those of another model are forgotten, and an episode whose text has changed meanwhile gets none. Inside of a transaction. */
 export function storeVectors(

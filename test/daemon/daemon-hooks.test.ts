@@ -99,7 +99,7 @@ test('a conversation with a role gets what that role may read, which is recorded
   await ask('c-2', 'Conductor')
   const reader = { agent: 'person', role: null, session: null, projects: [], now: 0 }
   // On a slow machine the prompt is not kept waiting, and the rest comes after it.
-  while (memory.broker.records('recall', reader).length === 0) await sleep(20)
+  for (let left = 3_000; left > 0 && memory.broker.records('recall', reader).length === 0; left -= 1) await sleep(20)
   const shown = memory.broker.records('recall', reader)
   const own = observedId({ vendor: 'claude', session: 'c-2' })
   assert.deepEqual(

@@ -95,6 +95,8 @@ test('upkeep goes on where it was, one process at a time, and items grow cold', 
     isDone = slice.isDone
   }
   assert.equal(count, 120)
+  const day = maintain(memory, { now: later + 2 * DAY_MS, retentionDays: 900, withinMs: 60_000 })
+  assert.deepEqual([day.isDone, day.recalibrated], [true, 0], 'a day alone changes nothing that is worth writing')
   assert.ok(memory.find({ reader: PERSON, limit: 200 }).every(({ item }) => item.tier === 'cold'))
 })
 

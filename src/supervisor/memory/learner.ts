@@ -37,7 +37,7 @@ export interface LearnerDeps {
 }
 
 export interface Learner {
-  /** Learns from the events that came since, as far as the time allows. True if nothing is left. */
+  /** Learns from the events that came since, as far as the time allows. False if there is more to do at once. */
   catchUp(budgetMs?: number): Promise<boolean>
   /** The last event that was learned from. */
   place(): Promise<number>
@@ -73,8 +73,8 @@ export function openLearner(deps: LearnerDeps): Learner {
     catchUp(budgetMs = BUDGET_MS) {
       running ??= run(budgetMs)
         .catch(error => {
-          deps.log.warn({ error }, 'memory could not learn from events; it tries again')
-          return false
+          deps.log.warn({ error }, 'memory could not learn from events; it tries again after the next one')
+          return true
         })
         .finally(() => {
           running = undefined

@@ -153,7 +153,8 @@ export function openSupervisorMemory({ paths, env, store, log, embed }: Supervis
     const improves = Date.now() - tidiedAt.improve >= IMPROVE_EVERY_MS
     const isTidy = await tidy(both.memory, { improves, data: config.data })
     let isEmbedded = true
-    for (const project of both.memory.projects())
+    // A project may only switch vectors off.
+    for (const project of config.memory.vectors ? both.memory.projects() : [])
       if ((await ownSettings(project)).vectors && (await both.memory.embed(project))) isEmbedded = false
     return isTidy && isCaughtUp && isEmbedded
   }

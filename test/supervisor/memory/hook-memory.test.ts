@@ -115,6 +115,7 @@ test('what a hook learned while another process wrote is not lost: whoever is ne
   }
   assert.deepEqual(episodes(), [])
   await tidy('c-2')
+  assert.equal(episodes().length, 1, 'by a hook of another conversation')
   await tidy('c-1')
   const [episode, more] = episodes()
   assert.match(episode?.text ?? '', /`make check` fails here.*sh check\.sh/s)

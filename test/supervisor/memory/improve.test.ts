@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
-import { type MemoryRecord, newRecord } from '../../../src/domain/memory.ts'
+import { type MemoryRecord, newRecord, recordId } from '../../../src/domain/memory.ts'
 import { MemoryBroker } from '../../../src/memory/broker.ts'
 import { itemIdsOf } from '../../../src/memory/learn/apply-record.ts'
 import { improve } from '../../../src/supervisor/memory/improve.ts'
@@ -62,8 +62,12 @@ test('items that are shown and never of use raise the threshold, with the reason
     true,
     '0 of 60 items that were shown were of use',
   ])
+  const pattern = { event_type: 'text', trigger: { kind: 'glob', text: '*' }, authority: 'person', actor: 'person' }
+  const rule = tried('git-a', 'Ask Ann', 2, pattern as Partial<MemoryRecord>)
+  const told = Array.from({ length: 60 }, (_, at) => ({ ...shown(at), id: recordId(`${at}`), items: itemIdsOf(rule) }))
+  broker.write([rule, ...told.map(each => ({ ...each, time: NOW + 1 }) as MemoryRecord)])
   const later = improve(broker, { now: NOW + 2 * DAY_MS, projectOf: () => undefined })
-  assert.deepEqual(later, [], 'only what comes later counts again')
+  assert.deepEqual(later, [], 'only what comes later counts again, and nobody knows whether a rule was of use')
 })
 
 test('nothing is moved while some of the log is not derived yet', t => {
@@ -178,7 +182,9 @@ test('what conversations of a role were told and never used raises the threshold
   const tell = async (role: string, session: string, isUsed: boolean) => {
     now += 1
     const items = await memory.recall({ project, text: 'make check', session, role })
-    for (const _ of [1, 2]) await memory.noteShown(project, items, { session, role, agent: 'claude' })
+    const to = { session, role, agent: 'claude' }
+    await memory.noteShown(project, items, to)
+    await memory.noteShown(project, [...items, ...items.map(each => ({ ...each, id: 'i-more' }))], to)
     if (isUsed) memory.write([tried(of, 'sh check.sh', 0, { session, role, time: now })])
   }
   for (let at = 0; at < 60; at += 1) {

@@ -6,7 +6,7 @@ import { cut, pad, type Terminal } from '../../render/text.ts'
 
 /** A line for each item: its id, what it is, and how often it held. */
 export function itemLines(found: readonly { item: MemoryItem }[], terminal: Terminal): string[] {
-  if (found.length === 0) return ['Nothing is known about that yet.']
+  if (found.length === 0) return ['Nothing is known here yet.']
   return found.map(({ item }) => {
     const { id, kind, successes, failures, ended_at, text } = item
     const count = successes + failures === 0 ? '' : `${successes}/${successes + failures}`
