@@ -22,6 +22,7 @@ export interface Kept {
   model?: string
   cost_usd?: number
   at?: number
+  session?: string
   title?: string
   notes?: string | null
   reason?: string | null
@@ -39,11 +40,12 @@ export async function keepAttempt(store: Store, kept: Kept): Promise<void> {
     reason = null,
     model = 'sonnet',
     cost_usd = 0,
+    session = `s-${task}-${number}`,
   } = kept
   await store.transaction(async tx => {
     await store.runs.begin(
       {
-        ...{ task_id: task, number, run_id: run, iteration: 1, session_id: `s-${task}-${number}`, model },
+        ...{ task_id: task, number, run_id: run, iteration: 1, session_id: session, model },
         ...{ outcome: null, reason: null, result: null, next_model: null, failure: null, cost_usd },
         ...{ started_at: 1_000, ended_at: null, rounds: 0 },
       },

@@ -104,26 +104,41 @@ async function readPlace(file: string): Promise<number> {
 }
 
 async function learnFromPage(page: readonly StoredEvent[], deps: LearnerDeps): Promise<MemoryRecord[]> {
+  const bySession = new Map<string, StoredEvent[]>()
+  for (const event of page) {
+    const session = await sessionOf(event, deps)
+    bySession.set(session, [...(bySession.get(session) ?? []), event])
+  }
   const records: MemoryRecord[] = []
-  for (const events of Map.groupBy(page, event => event.subject).values()) {
-    const about = await learnedIn(events, deps)
+  for (const [session, events] of bySession) {
+    const about = await learnedIn(session, events, deps)
     if (about) records.push(...(await learnFromSession(events, about, deps)))
   }
   return records
 }
 
+/** The session that an event is about. The events of a task of a run are about the task: its attempt says which session worked on it. */
+async function sessionOf({ subject, body }: StoredEvent, { store }: LearnerDeps): Promise<string> {
+  if (!('task_id' in body) || body.task_id !== subject) return subject
+  const attempts = await store.runs.attempts({ task: subject })
+  const own = attempts.find(({ number }) => 'attempt' in body && number === body.attempt)
+  return own?.session_id ?? subject
+}
+
 type Origin = Learned & { path: string }
 
 /** Whose events these are. Nothing is learned from events of other things. */
-async function learnedIn(events: readonly StoredEvent[], { store, keysOf }: LearnerDeps): Promise<Origin | undefined> {
-  const [first] = events
-  if (!first) return undefined
-  const row = await store.sessions.get(first.subject)
-  const seen = first.kind === 'hook.captured' ? first.body : undefined
+async function learnedIn(
+  session: string,
+  [first]: readonly StoredEvent[],
+  { store, keysOf }: LearnerDeps,
+): Promise<Origin | undefined> {
+  const row = await store.sessions.get(session)
+  const seen = first?.kind === 'hook.captured' ? first.body : undefined
   const path = row?.project ?? seen?.project
   const keys = path === undefined ? undefined : await keysOf(path)
   if (path === undefined || keys === undefined) return undefined
-  const origin = { path, project: keys[0], folder: keys.at(-1) ?? keys[0], session: first.subject }
+  const origin = { path, project: keys[0], folder: keys.at(-1) ?? keys[0], session }
   if (row) return { ...origin, task: row.task_id, agent: row.agent, role: null, actor: 'daemon' }
   return { ...origin, task: null, agent: seen?.vendor ?? null, role: seen?.role ?? null, actor: 'daemon' }
 }
@@ -132,7 +147,9 @@ async function learnFromSession(events: readonly StoredEvent[], about: Origin, d
   const { store } = deps
   const first = events[0]?.id ?? 0
   const kinds: EventKind[] = ['tool.finished', 'permission.decided', 'hook.captured', 'task.started']
-  const before = await store.events({ subject: about.session, kinds, before: first, tail: LOOK_BACK })
+  const isEnd = events.some(({ kind }) => kind === 'task.finished')
+  const tail = isEnd ? LOOK_BACK_AT_GATES : LOOK_BACK
+  const before = await store.events({ subject: about.session, kinds, before: first, tail })
   const all = [...before, ...events]
   const isNewEvent = new Set(events.map(({ id }) => `event:${id}`))
   const task = all.findLast(event => event.kind === 'task.started')?.body.task_id ?? about.task

@@ -8,6 +8,7 @@ import { type MemoryRecord, newRecord, type RecordOf } from '../../../src/domain
 import { openStore } from '../../../src/store/open.ts'
 import type { DeadEnd } from '../../../src/supervisor/memory/command-lessons.ts'
 import { type LearnerDeps, openLearner } from '../../../src/supervisor/memory/learner.ts'
+import { keepAttempt } from '../../store/an-attempt.ts'
 import { AN_ESCALATION } from '../../support/an-escalation.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -42,7 +43,10 @@ async function world(t: TestContext, replaced: Partial<LearnerDeps> = {}) {
     })
   const session = (id: string, task: string) =>
     store.sessions.insert({ id, name: id, project: '/p', task: 'a task', task_id: task, agent: 'claude' })
-  return { data, store, deps, log, offered: () => offered, say, ran, session, learner: openLearner(deps) }
+  /** A task of a run: its events are about the task, and its attempt names the session. */
+  const attempt = (task: string, number: number, session: string) =>
+    keepAttempt(store, { task, number, session, outcome: null })
+  return { data, store, deps, log, offered: () => offered, say, ran, session, attempt, learner: openLearner(deps) }
 }
 
 const kinds = (log: Map<string, MemoryRecord>) => [...log.values()].map(({ kind }) => kind).sort()
@@ -149,12 +153,13 @@ test('the end of a task that began with a brief is a result in its arm, and a pa
     arm: 'without',
     items: [],
   })
-  const { log, say, ran, session, learner } = await world(t, {
+  const { log, say, ran, session, attempt, learner } = await world(t, {
     recallOf: task => (task === 't-1' ? (recall as RecordOf<'recall'>) : undefined),
   })
   await session('s-1', 't-1')
   const moved = { task_id: 't-1', title: 'x', from: 'running', attempt: 2 }
-  await say('s-1', 'task.started', moved)
+  await attempt('t-1', 2, 's-1')
+  await say('t-1', 'task.started', moved)
   const decided = {
     tool: 'Bash',
     target: 'x',
@@ -168,7 +173,9 @@ test('the end of a task that began with a brief is a result in its arm, and a pa
   for (const call_id of ['c-1', 'c-2']) await say('s-1', 'permission.decided', { ...decided, call_id })
   await ran('s-1', './gradlew verify', MISSING)
   await ran('s-1', 'sh verify.sh')
-  await say('s-1', 'task.finished', { ...moved, verification: 'passed' })
+  for (let at = 0; at < 50; at += 1) await ran('s-1', `echo ${at}`)
+  await learner.catchUp()
+  await say('t-1', 'task.finished', { ...moved, verification: 'passed' })
   await session('s-2', 't-2')
   await say('s-2', 'task.failed', { ...moved, task_id: 't-2' })
   await learner.catchUp()

@@ -17,6 +17,7 @@ import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-
 import { judgeRequest } from '../../../src/supervisor/session/judge.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { PERSON } from '../../memory/records.ts'
+import { keepAttempt } from '../../store/an-attempt.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { sessionDepsOn } from '../session/session-deps.ts'
@@ -239,7 +240,9 @@ test('a hundred tasks show what recall is worth, with the interval, and every ph
       say('permission.decided', { ...call, call_id: `c-${nth}`, latency_ms: 1 }),
     )
     const end = !isShown && at % 3 === 0 ? say('task.failed', moved) : say('task.finished', moved)
-    await store.append([say('task.started', moved), ...calls, end])
+    await keepAttempt(store, { task: task.id, number: attempt, session, outcome: null })
+    // The events of a task of a run are about the task.
+    await store.append([say('task.started', moved), ...calls, end].map(event => aboutTask(event, task.id)))
   }
   const measured = await service.measure({ since: 0, until: Date.now() + 1 })
   const worth = measured?.worth.join('\n') ?? ''
@@ -252,6 +255,10 @@ test('a hundred tasks show what recall is worth, with the interval, and every ph
     [100, 100, 1, true],
   )
 })
+
+function aboutTask(event: NewEvent, subject: string): NewEvent {
+  return event.kind.startsWith('task.') ? { ...event, subject } : event
+}
 
 const RUN_OPTIONS = { run: { id: 'r-1', iteration: 1 } } as never
 
