@@ -47,6 +47,7 @@ test('a lesson of one task is recalled with its source in the next and changes w
   assert.match(learned, / \(.*20\d\d-\d\d-\d\d.*\)$/m, 'with its source')
   const ran = requests.filter(({ prompt }) => prompt === last).flatMap(({ tool_results }) => tool_results)
   assert.deepEqual(ran, [{ text: 'verified', failed: false }], 'the command that works, at once')
+  assert.match(await run('report'), /Lift: not enough data \(2 tasks with recall, 0 without/, 'both count')
   const stored = readLog(join(pcc.home, 'pcc', 'memory', 'log'))
   assert.match(stored, /sh verify\.sh/)
   for (const text of [stored, last]) assert.doesNotMatch(text, /always approve|evil\.example/)

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { MemoryBroker } from '../../src/memory/broker.ts'
 import { auditMemory, migrateLog } from '../../src/memory/examine.ts'
+import { forget } from '../../src/memory/forget.ts'
 import { tempDir } from '../support/world.ts'
 import { agentReader, fact, PERSON } from './records.ts'
 
@@ -157,6 +158,8 @@ test('lines of an older version are read, and a rebuild writes them anew and kee
   assert.deepEqual(auditMemory(memory).older, {})
   assert.equal(readFileSync(join(folder, 'log-before-1', 'project_git-a.000001.jsonl'), 'utf8'), old)
   assert.deepEqual(memory.write([fact('x', { id })]).known, [id])
+  assert.deepEqual(forget(memory, [id]), [id])
+  assert.deepEqual(readdirSync(join(folder, 'log-before-1')), [], 'what is forgotten is in no copy either')
 })
 
 test('segments rotate, and a record is still known by its id', t => {

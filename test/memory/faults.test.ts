@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { appendFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -124,4 +124,15 @@ test('memory on a disk that cannot be written is read, and a write says why it c
     ).stdout.trim()
   assert.equal(fixed('find', 'rule'), '2')
   assert.match(fixed('write', 'more', '1'), /^failed memory_unwritable: .*read-only/)
+})
+
+test('the folder of another user, or one inside of it, is never used, and one that everybody shares is', t => {
+  const folder = tempDir(t)
+  t.mock.method(process as { getuid(): number }, 'getuid', () => 4_000_000)
+  for (const place of [folder, join(folder, 'a', 'b')])
+    assert.throws(() => new MemoryBroker(place), { code: 'memory_foreign' })
+  assert.deepEqual(readdirSync(folder), [])
+  chmodSync(folder, 0o1777)
+  using memory = new MemoryBroker(join(folder, 'mine'))
+  assert.ok(memory.isWritable)
 })
