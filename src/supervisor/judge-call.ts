@@ -8,13 +8,14 @@ import { findProjectFile } from '../domain/config/layers.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { findPrecedent, type MemorySettings, type PrecedentAdvice, readMemorySettings } from '../human/precedents.ts'
 import type { Classifier } from '../policy/classify/classify.ts'
-import { resolveRealPath } from '../policy/paths/fence.ts'
+import { resolveRealPath, type WorktreeFence } from '../policy/paths/fence.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 import { type Decision, type DecisionContext, decide } from '../policy/verdict/decide.ts'
 import { findProjectRules, userRulesFile } from '../policy/verdict/find-rules.ts'
 import { type LoadedRules, loadRules } from '../policy/verdict/load-rules.ts'
 import type { PolicyRule } from '../policy/verdict/rules.ts'
 import type { RememberedAnswers } from '../store/offline-reads.ts'
+import { findGitFolder } from '../workspace/git/git-folder.ts'
 
 /** A tool call that is judged but not run. */
 export interface ExplainedCall {
@@ -26,6 +27,8 @@ export interface ExplainedCall {
   cwd?: string
   /** Values that no call may carry away. */
   secrets?: readonly string[]
+  /** The worktree of a task, if it is called there. */
+  worktree?: WorktreeFence | undefined
 }
 
 export interface JudgeCallDeps {
@@ -65,11 +68,11 @@ export async function judgeCall(
     signal,
   }: JudgeCallDeps,
 ): Promise<JudgedCall> {
-  const { tool, input, home, cwd, secrets } = call
+  const { tool, input, home, cwd, secrets, worktree } = call
   const project = resolveRealPath(call.project) ?? call.project
   const { safeDirectories, settings, rules } = policy
   const assessment = await classifier.classify({
-    ...{ tool, input, project, home, safeDirectories },
+    ...{ tool, input, project, home, safeDirectories, worktree },
     ...(cwd !== undefined && { cwd }),
     ...(secrets !== undefined && { secrets }),
   })
@@ -92,6 +95,19 @@ export async function judgeCall(
     signal ?? NEVER_ABORTED,
   )
   return { assessment, decision, remembered }
+}
+
+/** Why nobody can allow a call of git in the worktree of a task of this project; undefined if the same holds there as elsewhere. */
+export async function findTaskRefusal(
+  call: ExplainedCall,
+  deps: Pick<JudgeCallDeps, 'classifier' | 'policy'>,
+): Promise<string | undefined> {
+  const repository = (await findGitFolder(call.project))?.common
+  if (repository === undefined) return undefined
+  const top = resolveRealPath(call.project) ?? call.project
+  const { assessment } = await judgeCall({ ...call, worktree: { top, repository } }, { ...deps, attached: false })
+  // Files are not compared: where the worktree will be is not known.
+  return assessment.reasons.find(({ code }) => code === 'boundary.git')?.text
 }
 
 /** The rule brain answers at once, so there is nothing to abort. */

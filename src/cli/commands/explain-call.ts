@@ -8,7 +8,13 @@ import { openClassifier } from '../../policy/classify/classify.ts'
 import { type Decision, suggestAlternative } from '../../policy/verdict/decide.ts'
 import { describeRule, type PolicyRule } from '../../policy/verdict/rules.ts'
 import { openRememberedAnswers } from '../../store/offline-reads.ts'
-import { type ExplainedCall, judgeCall, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
+import {
+  type ExplainedCall,
+  findTaskRefusal,
+  judgeCall,
+  loadProjectPolicy,
+  type ProjectPolicy,
+} from '../../supervisor/judge-call.ts'
 import type { CommandContext } from '../context.ts'
 import type { Tone } from '../render/text.ts'
 
@@ -23,7 +29,8 @@ export async function explainCall(
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const { decision: atTerminal } = await judgeCall(call, { classifier, policy, attached: true })
   const { decision: inSandbox } = await judgeCall(call, { classifier, policy, attached: false, walled: true })
-  const facts = { call, assessment, decision, policy, remembered }
+  const inTask = await findTaskRefusal(call, { classifier, policy })
+  const facts = { call, assessment, decision, policy, remembered, inTask }
   const decider = deciderOf(facts)
   const changes = listChanges(facts)
   if (policy.problem) note(`${policy.problem.message}. ${policy.problem.next}`)
@@ -34,7 +41,8 @@ export async function explainCall(
     const attached = { verdict: atTerminal.verdict, by: atTerminal.by }
     const sandboxed = { risk: inSandbox.risk, verdict: inSandbox.verdict, by: inSandbox.by, reason: inSandbox.reason }
     const decided = { risk, verdict, confidence, by, reason, decided: decider }
-    const summary = { tool, project, normalised, ...decided, attached, sandboxed }
+    const in_task = inTask === undefined ? null : { verdict: 'deny', reason: inTask }
+    const summary = { tool, project, normalised, ...decided, attached, sandboxed, in_task }
     out(JSON.stringify({ ...summary, would_change: changes, reasons, pieces }, null, 2))
     return
   }
@@ -45,6 +53,8 @@ export async function explainCall(
   out(`${paint('bold', 'Verdict:')}   ${describeVerdict(decision, atTerminal)}`)
   if (inSandbox.verdict !== decision.verdict || inSandbox.risk !== decision.risk)
     out(`${paint('bold', 'Sandbox:')}   ${describeInSandbox(inSandbox)}`)
+  if (inTask !== undefined)
+    out(`${paint('bold', 'In a task:')} denied, whatever rules or people say: ${neutral(inTask)}`)
   out(`${paint('bold', 'Decided:')}   ${neutral(decider)}`)
   out(`${paint('bold', 'Reason:')}    ${neutral(decision.reason)}`)
   out(paint('bold', 'What would change it:'))
@@ -81,6 +91,8 @@ export interface VerdictFacts {
   decision: Decision
   policy: ProjectPolicy
   remembered?: PrecedentAdvice | undefined
+  /** Why nobody can allow it in the worktree of a task. */
+  inTask?: string | undefined
 }
 
 /** Says what decided, and where that is written. */
@@ -163,14 +175,16 @@ function canHaveExactRule({ call, assessment }: VerdictFacts): boolean {
   return match !== undefined && !match.includes('*')
 }
 
-function addRuleCommand(effect: PolicyRule['effect'], { call, assessment }: VerdictFacts): string {
+function addRuleCommand(effect: PolicyRule['effect'], { call, assessment, inTask }: VerdictFacts): string {
   const match = findMatch(call, assessment)
-  return [
+  const words = [
     'pcc rules add',
     effect,
     quoteForShell(call.tool),
     ...(match === undefined ? [] : [quoteForShell(match)]),
-  ].join(' ')
+  ]
+  const limits = inTask === undefined || effect === 'deny' ? '' : " (without effect in a task's worktree)"
+  return `${words.join(' ')}${limits}`
 }
 
 function findMatch({ tool }: ExplainedCall, { normalised }: Assessment): string | undefined {

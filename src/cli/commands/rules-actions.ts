@@ -19,7 +19,7 @@ import {
 } from '../../policy/verdict/rules.ts'
 import { parseRules, readRules, type WrittenRule } from '../../policy/verdict/rules-file.ts'
 import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
-import { judgeCall, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
+import { findTaskRefusal, judgeCall, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { counted, dateTime, duration, shownPath } from '../render/format.ts'
@@ -86,6 +86,22 @@ export async function writeRule(context: CommandContext, rule: PolicyRule, scope
     context.note('It is not a single command or pipe, so it counts only for exactly this text.')
   else if (rule.effect === 'allow' && /[*]/.test(rule.match ?? '*'))
     context.note('HIGH risk is let through only by a rule for exactly that request, without a *.')
+  await noteTaskRefusal(rule, context)
+}
+
+/** A rule that seems to help where it cannot is said to be without effect there. */
+async function noteTaskRefusal(
+  { effect, tool, match }: PolicyRule,
+  { paths, env, note }: CommandContext,
+): Promise<void> {
+  if (effect === 'deny' || tool !== 'Bash' || match === undefined) return
+  using classifier = openClassifier({ own: ownFolders(paths) })
+  const project = process.cwd()
+  const policy = await loadProjectPolicy({ paths, env, project })
+  const call = { tool, input: { command: match }, project, home: env['HOME'] || paths.home }
+  const why = await findTaskRefusal(call, { classifier, policy })
+  if (why !== undefined)
+    note(neutral(`It has no effect in the worktree of a task, where nobody can allow this: ${why}`))
 }
 
 /** `pcc rules remove` */

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { openPrecedents } from '../../../src/human/precedents.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { gitProject } from '../../support/world.ts'
 import { pccFor } from '../pcc.ts'
 
 test('a command is shown as a tree with the risk of each piece, what decided and what would change it', async t => {
@@ -133,4 +134,32 @@ test('an answer that is remembered is named with its day, here only, and a rule 
   await pcc.run(['rules', 'add', 'ask', 'Bash', 'ln *'])
   assert.deepEqual([(await explain('ln -s a b'))['verdict'], (await explain('ln -s a c'))['verdict']], ['ask', 'ask'])
   assert.equal(existsSync(join(pcc.home, 'pcc/run')), false, 'no daemon was started')
+})
+
+test('what nobody can allow in the worktree of a task is said by explain and by rules add, and a rule is not praised for it', async t => {
+  const pcc = pccFor(t)
+  const project = gitProject(t, { 'src/a.ts': 'a' })
+  const explain = async (...call: string[]) =>
+    JSON.parse((await pcc.run(['explain', '--project', project, '--json', ...call])).stdout) as {
+      verdict: string
+      in_task: { verdict: string; reason: string } | null
+      would_change: string[]
+    }
+  const push = 'git push --force origin main'
+  const why = "git push is left to pcc in a task's worktree: commit here; pcc merges it"
+  const { in_task, would_change } = await explain(push)
+  assert.deepEqual(in_task, { verdict: 'deny', reason: why })
+  assert.match(would_change[0] ?? '', /pcc rules add allow Bash '.*' \(without effect in a task's worktree\)$/)
+  const { stdout } = await pcc.run(['explain', push], { cwd: project })
+  assert.ok(stdout.includes(`In a task: denied, whatever rules or people say: ${why}\n`), stdout)
+  const added = await pcc.run(['rules', 'add', 'allow', 'Bash', push], { cwd: project })
+  assert.match(
+    added.stderr,
+    /It has no effect in the worktree of a task, where nobody can allow this: git push is left/,
+  )
+  assert.deepEqual([(await explain(push)).verdict, (await explain(push)).in_task?.verdict], ['allow', 'deny'])
+  for (const call of [['rm -rf src'], ['git commit -m x'], ['--tool', 'Write', '--path', join(project, 'src/a.ts')]])
+    assert.equal((await explain(...call)).in_task, null, call.join(' '))
+  const other = await pcc.run(['rules', 'add', 'allow', 'Bash', 'rm -rf src'], { cwd: project })
+  assert.doesNotMatch(other.stderr, /no effect/)
 })
