@@ -120,13 +120,41 @@ async function failWhenTriedOut(
   if (!task || !isOpen) return
   const history = sinceReset(await store.runs.attempts({ task: task_id }, tx), task.retries)
   const plan = retryPlan(history, { maxRetries: retriesFor(task, run, settings), retryMs: settings.retryMs })
-  if (plan.again) return
-  await tasks.transition(
-    task_id,
-    { to: 'failed', forced: true, reason: `${plan.why}${lastReason(history)}\n${plan.story}` },
-    tx,
+  const refusal = plan.again ? await findRepeatedRefusal(history, store) : undefined
+  if (plan.again && refusal === undefined) return
+  const story = plan.again ? '' : `\n${plan.story}`
+  const why = refusal ?? (plan.again ? '' : plan.why)
+  await tasks.transition(task_id, { to: 'failed', forced: true, reason: `${why}${lastReason(history)}${story}` }, tx)
+}
+
+/**
+ * What two attempts in a row were refused that nobody can allow in a worktree, if both failed for the same reason: another attempt, or
+ * a stronger model, would meet the same.
+ */
+async function findRepeatedRefusal(
+  history: readonly AttemptRow[],
+  store: Pick<Store, 'events'>,
+): Promise<string | undefined> {
+  const [last, before] = history.toReversed()
+  if (!last || before?.outcome !== 'failed' || before.reason !== last.reason) return undefined
+  const [now, earlier] = await Promise.all([last, before].map(({ session_id }) => listBoundaries(session_id, store)))
+  const [call, why] = [...(now ?? [])].find(([call]) => earlier?.has(call)) ?? []
+  return call === undefined ? undefined : `two attempts were refused ${call}, which nobody can allow in a task (${why})`
+}
+
+/** The calls of a session that the limits of its worktree refused, with the reason. */
+async function listBoundaries(subject: string, { events }: Pick<Store, 'events'>): Promise<Map<string, string>> {
+  const decided = await events({ subject, kinds: ['permission.decided'], tail: MOST_DECISIONS })
+  return new Map(
+    decided.flatMap(({ kind, body }) => {
+      if (kind !== 'permission.decided' || !body.reasons?.some(({ code }) => code.startsWith('boundary.'))) return []
+      return [[`${body.tool} ${body.target}`, body.reason] as const]
+    }),
   )
 }
+
+/** An agent that needs something asks for it again shortly before it gives up. */
+const MOST_DECISIONS = 200
 
 /** Lists show only the first line of a reason: the reason of the last attempt belongs there. */
 function lastReason(history: readonly Pick<AttemptRow, 'reason'>[]): string {

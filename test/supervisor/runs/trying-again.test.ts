@@ -3,6 +3,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
+import { gitProject } from '../../support/world.ts'
 import { scriptedAgent, type Turn } from '../session/scripted-agent.ts'
 import { FAILED, meeting, named } from './scripts.ts'
 
@@ -265,4 +266,23 @@ test('a task that failed in an earlier run does not fail the next one, which nam
   goOn()
   const { outcome, reason } = await world.over(id)
   assert.deepEqual([outcome, reason], ['complete', 'its tasks were cancelled'])
+})
+
+test('what nobody can allow in a task is not tried again and again: two attempts that fail over it are enough', async t => {
+  const refused = (command: string): Turn => ({ wants: command, ...FAILED })
+  const agent = meeting({
+    a: Array.from({ length: 9 }, () => refused('git push --force origin main')),
+    b: Array.from({ length: 9 }, (_, at) => refused(`git switch other-${at}`)),
+  })
+  const world = await runWorld(t, agent, gitProject(t))
+  const [a, b] = [await world.add('a'), await world.add('b')]
+  const { outcome, attempts } = await world.over((await world.run({ max_retries: 3 })).id)
+  assert.equal(outcome, 'failure')
+  const made = (task: string) => attempts.filter(({ task_id }) => task_id === task).length
+  assert.deepEqual([made(a), made(b)], [2, 4], 'another request each time is another try')
+  const { reason } = (await world.store.tasks.get(a)) ?? {}
+  assert.match(
+    reason ?? '',
+    /^two attempts were refused Bash git push .*, which nobody can allow in a task \(git push is left/,
+  )
 })
