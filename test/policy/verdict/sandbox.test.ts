@@ -47,6 +47,7 @@ const HELD = [
   'nohup npm run dev > /tmp/dev.log 2>&1 &',
   'npm run build > build.log 2>&1; tail -20 build.log',
   'git diff > mine.patch',
+  'npm test > /tmp/x.json',
   ...[
     'a.err',
     'a.out',
@@ -162,6 +163,9 @@ const UNSETTLED = [
   'tee src/a.ts',
   'true | cat > src/a.ts',
   'npm test > requirements.txt',
+  'npm test -- --reporters=a,out.log > out.log',
+  'echo x > b.log; npm test > out.log',
+  'rg -l foo src; ls | xargs sed -i s/a/b/',
   'npm test > out.txt.sh',
   'npm test > about.txt',
   'npm test > output.txta',
