@@ -3,6 +3,7 @@ import { AppError } from '../../base/errors.ts'
 import type { VerificationResult } from '../../domain/evidence.ts'
 import type { Conflict, Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
+import { whyObjectsForged } from '../git/check-objects.ts'
 import { committerEnv } from '../git/harden.ts'
 import { findMergeBase, isAncestorOrSame, isSameTree } from '../git/refs.ts'
 import { noteBases } from '../worktrees/worktree-note.ts'
@@ -182,7 +183,9 @@ export async function concludeBatch(
 ): Promise<BatchResult> {
   crashPoint('merge.after-verify')
   const { rows, last } = batch
-  const verified = result && refuseOtherCommit(result, last.result)
+  const looked = result && refuseOtherCommit(result, last.result)
+  const hasPassed = looked === undefined || looked.status === 'passed'
+  const verified = hasPassed ? ((await refuseForgedObjects(batch)) ?? looked) : looked
   if (verified === undefined || verified.status === 'passed') {
     return last.merge.as_pull_request ? proposePullRequest(last, deps) : land(batch, deps)
   }
@@ -196,11 +199,21 @@ function refuseOtherCommit(result: VerificationResult, commit: string): Verifica
   if (result.status !== 'passed' || result.commit === commit) return result
   const text =
     'The worktree was changed while it was being merged: the gates looked at another commit than the one to land.'
-  return {
-    ...result,
-    ...{ status: 'broken', isProven: false, next_steps: [text] },
-    findings: [{ code: 'merge.another', weight: 'block', text }],
-  }
+  return { ...result, ...refusal('merge.another', text) }
+}
+
+/** The gates have looked at files on disk; what lands comes out of the repository, where an agent can write. */
+async function refuseForgedObjects({ last, tip }: MergeBatch): Promise<VerificationResult | undefined> {
+  const { repository, branch } = last.merge
+  const why = await whyObjectsForged(repository, tip, last.result)
+  if (why === undefined) return undefined
+  const text = `Objects of ${branch} in ${repository} are not what their ids say (${why}). Look with: git fsck`
+  return { commit: last.result, tree: null, checks: [], ...refusal('git.forged', text) }
+}
+
+function refusal(code: string, text: string) {
+  const findings = [{ code, weight: 'block' as const, text }]
+  return { status: 'broken' as const, isProven: false, findings, next_steps: [text] }
 }
 
 /** Moves the target to work that is verified on top of it. The intent is recorded first; only git knows whether it happened. */
