@@ -4,7 +4,7 @@ import { nameVerifiedTree, type VerifiedTree } from './commit-leftovers.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
 import { applyAllowList, runAllGates } from './run-gates.ts'
 import { restoreAfterInterruption, watchTree } from './tree-watch.ts'
-import { checkSharedRepository, cleanWorktree, listIgnored } from './worktree-checks.ts'
+import { checkSharedRepository, cleanWorktree, endGates, listIgnored } from './worktree-checks.ts'
 
 /**
  * Finds out whether a task is done: commits what its agent left, runs the gates of the profile on exactly that, and records their
@@ -28,13 +28,20 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
     checkRepository(subject, request),
   ])
   if (shared?.status === 'broken') return recordChecks([shared], subject, { request, deps })
-  const cleaning = await cleanWorktree(request, { ...deps, head: subject.commit, ignored })
-  if (cleaning.some(({ status }) => status === 'broken')) return recordChecks(cleaning, subject, { request, deps })
-  const watch = await watchTree(subject, request.place)
-  const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
-  const checks = await runAllGates({ request, deps, subject, ignored, watch, asRow })
-  await watch?.end()
-  return recordChecks([...(shared ? [shared] : []), ...cleaning, ...checks], subject, { request, deps })
+  const { checks: cleaning, aside } = await cleanWorktree(request, { ...deps, head: subject.commit, ignored })
+  const began = Date.now()
+  const before = [...(shared ? [shared] : []), ...cleaning]
+  try {
+    if (cleaning.some(({ status }) => status === 'broken'))
+      return await recordChecks(cleaning, subject, { request, deps })
+    const watch = await watchTree(subject, request.place)
+    const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
+    const checks = await runAllGates({ request, deps, subject, ignored, watch, asRow })
+    await watch?.end()
+    return await recordChecks([...before, ...checks], subject, { request, deps })
+  } finally {
+    if (request.place) await endGates(request.place, aside, began)
+  }
 }
 
 /** Checks for changes that a person has to look at before any result can be trusted, unless they allow them by name. */

@@ -1,12 +1,15 @@
-import { basename, join } from 'node:path'
-import { removeInside } from '../../base/real-folder.ts'
+import { existsSync } from 'node:fs'
+import { lstat, mkdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import { openRealFolder, removeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
+import { INSTALLED_FOLDERS, readDependencyFolder, waitForNextTick } from '../worktrees/dependencies.ts'
 import { mendDependencies } from '../worktrees/mend-dependencies.ts'
 import { changesManifest, isCache } from '../worktrees/warm-files.ts'
-import { readNote, readSharedFiles } from '../worktrees/worktree-note.ts'
+import { asideOf, noteGated, readNote, readSharedFiles } from '../worktrees/worktree-note.ts'
 import { languageOf } from './diff/file-kind.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
 
@@ -15,28 +18,123 @@ interface CleanContext extends Pick<VerifyDeps, 'env' | 'sandbox'> {
   ignored: readonly string[]
 }
 
+/** The result of cleaning, and ignored paths that were moved away: they come back when the gates are over. */
+export interface CleanWorktree {
+  checks: GateCheck[]
+  aside: string[]
+}
+
 /**
  * Cleans ignored files that gate commands would rely on, before the gates run in an agent's worktree: changed dependencies are
- * restored, and caches of checkers are removed, with which they would skip files that have problems.
+ * restored, caches of checkers are removed, with which they would skip files that have problems, and what the agent made besides is
+ * moved away: no commit contains it, and a planted package, a setting or a `.env` would decide what the gates find.
  */
 export async function cleanWorktree(
   { place: worktree, dependencies, signal, gates: { caps } }: VerifyRequest,
   { head, env, ignored, sandbox }: CleanContext,
-): Promise<GateCheck[]> {
-  if (!worktree) return []
+): Promise<CleanWorktree> {
+  if (!worktree) return { checks: [], aside: [] }
   await removeCaches(worktree, ignored)
-  if (!dependencies) return []
+  if (!dependencies) return { checks: [], aside: [] }
   const { project, setup, setupMs } = dependencies
   const touchesManifest = async () => head !== null && changesManifest(worktree.top, worktree.base, head)
   const source = { project, setup, setupMs, env, sandbox, signal, caps, changesManifest: touchesManifest }
   const reports = await mendDependencies(worktree, source)
-  if (reports.length === 0) return []
+  const left = new Set(reports.flatMap(({ folder }) => folder ?? []))
+  const { moved: aside, stuck } = await moveAside(worktree, await findLateFiles(worktree, ignored, left))
+  if (aside.length > 0) reports.push({ kind: 'mended', text: asideText(aside) })
+  if (stuck !== undefined) reports.push({ kind: 'failed', text: `${stuck} was made by the agent and cannot be moved.` })
+  if (reports.length === 0) return { checks: [], aside }
   const hasFailed = reports.some(({ kind }) => kind === 'failed')
   const findings = reports.map(({ kind, text }): Finding => {
     if (kind === 'failed') return { code: 'dependencies.lost', weight: 'block', text }
-    return { code: kind === 'mended' ? 'dependencies.changed' : 'dependencies.unknown', weight: 'note', text }
+    if (kind === 'unknown') return { code: 'dependencies.unknown', weight: 'review', text }
+    return { code: 'dependencies.changed', weight: 'note', text }
   })
-  return [gateCheck({ gate: 'dependencies', kind: 'diff', status: hasFailed ? 'broken' : 'passed', findings })]
+  const status = hasFailed ? 'broken' : 'passed'
+  return { checks: [gateCheck({ gate: 'dependencies', kind: 'diff', status, findings })], aside }
+}
+
+function asideText(paths: readonly string[]): string {
+  const rest = paths.length > MAX_NAMED_SOURCES ? ` and ${paths.length - MAX_NAMED_SOURCES} more` : ''
+  const some = paths.slice(0, MAX_NAMED_SOURCES).join(', ')
+  return `Ignored files that were made since the set-up are in no commit, and not there for the gates: ${some}${rest}.`
+}
+
+/**
+ * Ignored files and folders that were made or changed since the set-up, by their change times, which nobody can set back. What gates made
+ * in an earlier round stays, so that builds need not begin anew, except for packages, which no gate installs.
+ */
+async function findLateFiles(
+  { top, directory }: Worktree,
+  listed: readonly string[],
+  left: ReadonlySet<string>,
+): Promise<string[]> {
+  const { ready, gated, dependencies } = await readNote(top)
+  if (ready === null) return [] // it was set up before this was noted
+  const ours = [...dependencies.map(({ folder }) => folder), ...left, join(relative(top, directory), TASK_FILE)]
+  const isOurs = (path: string) => ours.some(known => path === known || path.startsWith(`${known}/`))
+  const isLate = (path: string, changed: number) => {
+    const isByGate = gated.some(([from, to]) => changed > from && changed <= to)
+    return changed > ready && (!isByGate || path.split('/').some(name => INSTALLED_FOLDERS.includes(name)))
+  }
+  const late: string[] = []
+  const folders = new Set(listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)))
+  // Git also lists a folder within another one.
+  const isWithin = (path: string): boolean => {
+    const above = dirname(path)
+    return above !== '.' && (folders.has(above) || isWithin(above))
+  }
+  for (const path of listed.map(name => name.replace(/\/$/, '')).filter(name => !isOurs(name) && !isWithin(name))) {
+    const folder = await readDependencyFolder(join(top, path), { all: true })
+    if (!folder) {
+      const stats = await lstat(join(top, path)).catch(() => undefined)
+      if (stats && isLate(path, stats.ctimeMs)) late.push(path)
+      continue
+    }
+    const files = [...folder.entries, ...folder.compiled, ...folder.private]
+    const found = files
+      .map(entry => ({ path: join(path, entry.path), changed: entry.changed }))
+      .filter(entry => !isOurs(entry.path) && isLate(entry.path, entry.changed))
+    if (found.length > 0 && found.length === files.length) late.push(path)
+    else late.push(...found.map(entry => entry.path))
+  }
+  return late
+}
+
+const TASK_FILE = '.perpetualcc/task.json'
+
+async function moveAside({ top }: Worktree, paths: readonly string[]): Promise<{ moved: string[]; stuck?: string }> {
+  const moved: string[] = []
+  if (paths.length > 0) await mkdir(asideOf(top), { recursive: true, mode: 0o700 })
+  for (const path of paths) {
+    await removeInside(asideOf(top), path)
+    if (!(await moveBetween(top, asideOf(top), path))) return { moved, stuck: path }
+    moved.push(path)
+  }
+  return { moved }
+}
+
+/** Called when the gates are over: what they made meanwhile stays, and the agent has its other files again. */
+export async function endGates({ top }: Worktree, aside: readonly string[], began: number): Promise<void> {
+  const now = await noteGated(top, began)
+  if (aside.length === 0) return
+  await waitForNextTick(now) // what comes back must not look as if a gate had made it
+  for (const path of aside) if (!existsSync(join(top, path))) await moveBetween(asideOf(top), top, path)
+  await rm(asideOf(top), { recursive: true, force: true })
+}
+
+/** Moves a path from one folder to another without following a link; false if that is not possible. */
+async function moveBetween(from: string, to: string, path: string): Promise<boolean> {
+  await using source = await openRealFolder(from, dirname(path))
+  await using target = await openRealFolder(to, dirname(path), { make: true })
+  if (!source || !target) return false
+  try {
+    await rename(source.at(basename(path)), target.at(basename(path)))
+    return true
+  } catch {
+    return false // it is gone, or something is in its place
+  }
 }
 
 /** Caches that tools put into `node_modules`. */

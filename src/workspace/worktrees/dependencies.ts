@@ -170,7 +170,7 @@ const END_WORDS = {
 }
 
 /** Folders that installers fill. `target` is not among them: every build changes it. */
-const INSTALLED_FOLDERS = ['node_modules', 'vendor', '.venv', 'venv']
+export const INSTALLED_FOLDERS = ['node_modules', 'vendor', '.venv', 'venv']
 
 export interface InstalledFolders {
   /** Folders that were copied from the project, as paths from the top of the worktree. */
@@ -200,6 +200,13 @@ export async function noteDependencies(top: string, ready: InstalledFolders): Pr
   await writeNote(top, { dependencies: states })
 }
 
+/** Notes that the set-up is over: what is written from now on has a later change time. */
+export async function noteReady(top: string): Promise<void> {
+  const ready = Date.now()
+  await writeNote(top, { ready })
+  await waitForNextTick(ready)
+}
+
 /** Kernels stamp files by a coarse clock: only a file that is written a tick later is sure to have a later time. */
 export async function waitForNextTick(latest: number): Promise<void> {
   if (Date.now() - latest < TICK_MS) await setTimeout(TICK_MS)
@@ -224,7 +231,7 @@ export async function findUnknownFolders(
   return unknown
 }
 
-async function findInstalledFolders(top: string): Promise<string[]> {
+export async function findInstalledFolders(top: string): Promise<string[]> {
   const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z']
   const { stdout } = await git(top, args)
   const folders = stdout.split('\0').filter(path => path.endsWith('/'))

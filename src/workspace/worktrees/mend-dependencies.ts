@@ -9,11 +9,12 @@ import {
   copyDependencyFolder,
   type DependencyEntry,
   type DependencyFolder,
+  findInstalledFolders,
   findUnknownFolders,
   readDependencyFolder,
   runSetupCommand,
 } from './dependencies.ts'
-import { type NotedDependencies, readNote, writeNote } from './worktree-note.ts'
+import { type NotedDependencies, noteGated, readNote, writeNote } from './worktree-note.ts'
 
 /** Where dependencies come from, and how they are installed. */
 export interface DependencySource {
@@ -33,6 +34,8 @@ export interface DependencySource {
 export interface DependencyReport {
   kind: 'mended' | 'unknown' | 'failed'
   text: string
+  /** The folder of which nobody knows what is in it. */
+  folder?: string
 }
 
 /**
@@ -62,11 +65,26 @@ export async function mendDependencies(worktree: Worktree, source: DependencySou
     else anew.push(noted)
     if (copied) kept.push(await refreshNoted(worktree.top, noted))
   }
+  const hadFolders = new Set(await findInstalledFolders(worktree.top))
   if (anew.length > 0) reports.push(await setUpFoldersAnew(worktree, anew, source))
   for (const noted of anew) kept.push(await refreshNoted(worktree.top, noted))
-  if (kept.some((noted, index) => noted !== dependencies[index])) await writeNote(worktree.top, { dependencies: kept })
   const unknown = await findUnknownFolders(worktree.top, inside, kept)
-  return [...reports, ...unknown.map(unknownFolderReport)]
+  // The work installs something where nothing was installed before; without a manifest that says so, it is moved away with the rest.
+  const isInstalling = unknown.length > 0 && (await source.changesManifest())
+  if (isInstalling && source.setup !== undefined) {
+    const made = unknown.map(folder => ({ folder, latest: 0, names: '', copied: false }))
+    reports.push(await setUpFoldersAnew(worktree, made, source))
+    anew.push(...made)
+    for (const noted of made) kept.push(await refreshNoted(worktree.top, noted))
+  } else if (isInstalling) reports.push(...unknown.map(unknownFolderReport))
+  // The set-up may have made more of them than before.
+  for (const folder of anew.length > 0 ? await findInstalledFolders(worktree.top) : []) {
+    if (hadFolders.has(folder) || kept.some(noted => noted.folder === folder)) continue
+    kept.push(await refreshNoted(worktree.top, { folder, latest: 0, names: '', copied: false }))
+  }
+  if (kept.length !== dependencies.length || kept.some((noted, index) => noted !== dependencies[index]))
+    await writeNote(worktree.top, { dependencies: kept })
+  return reports
 }
 
 interface ChangedDependencies {
@@ -94,16 +112,26 @@ async function restoreFromProject(
     const done = await copyDependencyFolder(noted.folder, { from: theirs, top: worktree.top, signal: source.signal })
     return [{ kind: done.isCopied ? 'mended' : 'failed', text: `${noted.folder} was gone: ${done.report}.` }]
   }
-  const mended = await mirrorFolder({ mine, theirs, now, project, since: noted.latest, onlySame })
-  if (mended.length === 0) return []
+  const { mended, added } = await mirrorFolder({ mine, theirs, now, project, since: noted.latest, onlySame })
+  const reports = added.length > 0 ? [addedReport(noted.folder, added)] : []
+  if (mended.length === 0) return reports
   const named = mended.slice(0, MOST_NAMED).map(path => `${noted.folder}/${path}`)
   const rest = mended.length > MOST_NAMED ? ` and ${mended.length - MOST_NAMED} more` : ''
   const why = onlySame ? 'in a version that the work does not change' : 'and the work changes no manifest'
   const text = `Installed files were changed, ${why}: ${named.join(', ')}${rest}. They are as in the project again.`
-  return [{ kind: 'mended', text }]
+  return [...reports, { kind: 'mended', text }]
 }
 
 const MOST_NAMED = 5
+
+function addedReport(folder: string, added: readonly string[]): DependencyReport {
+  const names = [...new Set(added.map(packageOf))]
+  const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
+  const text =
+    `The work changes a manifest, and its agent installed this in ${folder} itself: ${names.slice(0, MOST_NAMED).join(', ')}${rest}. ` +
+    'Nobody can say what is in it. Name the command that makes it in worktrees.setup.'
+  return { kind: 'unknown', text }
+}
 
 async function setUpFoldersAnew(
   worktree: Worktree,
@@ -116,6 +144,7 @@ async function setUpFoldersAnew(
     return { kind: 'failed', text }
   }
   for (const { folder } of folders) await removeInside(worktree.top, folder)
+  const began = Date.now()
   const { report, ok } = await runSetupCommand({
     command: setup,
     directory: worktree.directory,
@@ -125,6 +154,7 @@ async function setUpFoldersAnew(
     sandbox,
     caps,
   })
+  await noteGated(worktree.top, began)
   return { kind: ok ? 'mended' : 'failed', text: `${names}: changed since it was set up, and set up anew. ${report}` }
 }
 
@@ -132,7 +162,7 @@ function unknownFolderReport(folder: string): DependencyReport {
   const text =
     `${folder} was made while the agent worked, so that nobody can say what is in it. ` +
     'Name the command that makes it in worktrees.setup.'
-  return { kind: 'unknown', text }
+  return { kind: 'unknown', text, folder }
 }
 
 async function dropCompiled(top: string, noted: NotedDependencies, { compiled }: DependencyFolder): Promise<void> {
@@ -169,8 +199,18 @@ export interface MirrorRequest {
   onlySame: boolean
 }
 
-/** Restores the files of a dependency folder that were changed after the set-up from the project's. Returns their paths. */
-async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: MirrorRequest): Promise<string[]> {
+/**
+ * Restores the files of a dependency folder that were changed after the set-up from the project's. Returns their paths, and those that
+ * stay because the work adds them.
+ */
+async function mirrorFolder({
+  mine,
+  theirs,
+  now,
+  project,
+  since,
+  onlySame,
+}: MirrorRequest): Promise<{ mended: string[]; added: string[] }> {
   const wanted = new Map(project.entries.map(entry => [entry.path, entry]))
   const versions = new Map<string, Promise<boolean>>()
   const isSame = (path: string): Promise<boolean> => {
@@ -180,10 +220,14 @@ async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: Mir
     return isSameVersion
   }
   const mended: string[] = []
+  const added: string[] = []
   for (const entry of now.entries.filter(({ changed }) => changed > since)) {
     const original = wanted.get(entry.path)
     if (original && (await isEqual(entry, original, [mine, theirs]))) continue
-    if (onlySame && !(original && (await isSame(entry.path)))) continue
+    if (onlySame && !(original && (await isSame(entry.path)))) {
+      added.push(entry.path)
+      continue
+    }
     await removeInside(mine, entry.path)
     mended.push(entry.path)
   }
@@ -193,7 +237,7 @@ async function mirrorFolder({ mine, theirs, now, project, since, onlySame }: Mir
     await removeInside(mine, path)
     await copyInside(join(theirs, path), mine, path)
   }
-  return [...mended, ...missing]
+  return { mended: [...mended, ...missing], added }
 }
 
 /** The largest file that can be read at once. */

@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { readTextIfAny } from '../../base/files.ts'
 import { openRealFolder } from '../../base/real-folder.ts'
 import { isSlot, type WorktreeRow } from '../../domain/worktree.ts'
-import { copyDependencies, noteDependencies, runSetupCommand, type SetupCommand } from './dependencies.ts'
+import { copyDependencies, noteDependencies, noteReady, runSetupCommand, type SetupCommand } from './dependencies.ts'
 import { listUntracked } from './switch-slot.ts'
 import { NO_WARM_FILES, noteWarmFiles, type WarmFiles } from './warm-files.ts'
 import type { WorktreeDeps } from './worktree.ts'
@@ -37,6 +37,7 @@ export async function setUpWorktree(
     const made = setUp?.hasRun ? await listMade(row) : []
     await noteWarmFiles(row, { ...ready, made, setup: setup ?? null })
   }
+  await noteReady(row.top)
   if (reports.length === 0) return null
   log.info({ task: row.task, attempt: row.attempt, said: reports }, 'worktree made ready')
   return reports.join('\n')

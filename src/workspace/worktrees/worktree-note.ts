@@ -54,6 +54,10 @@ const WorktreeNote = z.object({
     .object({ base: z.string(), setup: z.string().nullable(), entries: z.array(NotedWarmFile) })
     .nullable()
     .default(null),
+  /** When the set-up was over: an ignored file that was changed later is the agent's, unless gates ran at that time. */
+  ready: z.number().nullable().default(null),
+  /** When gates ran, or the set-up once more: from and to. */
+  gated: z.array(z.tuple([z.number(), z.number()])).default([]),
   /** Files of the repository's shared folder as they were when the worktree was made; absent if they were not read. */
   shared: z.record(z.string(), z.string().nullable()).optional(),
   /** Commits of the target that pcc made the work from, or put it onto; the first is the one that it was made from. */
@@ -99,8 +103,24 @@ export async function forgetReplay(top: string): Promise<void> {
   if ((await readNote(top)).replay) await writeNote(top, { replay: null })
 }
 
+/** Notes that commands of pcc, and not the agent, were at work from a time until now, which it returns. */
+export async function noteGated(top: string, began: number): Promise<number> {
+  const now = Date.now()
+  const { gated } = await readNote(top)
+  await writeNote(top, { gated: [...gated, [began, now] satisfies [number, number]].slice(-MOST_ROUNDS) })
+  return now
+}
+
+const MOST_ROUNDS = 100
+
+/** Where files of the worktree are that were moved away while gates run. */
+export function asideOf(top: string): string {
+  return join(dirname(top), `.${basename(top)}.pcc-aside`)
+}
+
 /** Called when the worktree is gone, or is made again. */
 export async function forgetNote(top: string): Promise<void> {
+  await rm(asideOf(top), { recursive: true, force: true })
   await rm(noteFileOf(top), { force: true })
 }
 

@@ -28,8 +28,14 @@ async function world(t: TestContext, setup?: string) {
   return { made, worktree, look: (round = 1) => runVerify({ made, worktree, round, setup }) }
 }
 
-function runVerify(options: { made: WorktreeFixture; worktree: Worktree; round: number; setup: string | undefined }) {
-  const { made, worktree, round, setup } = options
+function runVerify(options: {
+  made: WorktreeFixture
+  worktree: Worktree
+  round: number
+  setup: string | undefined
+  test?: string
+}) {
+  const { made, worktree, round, setup, test = RUNNER } = options
   const { store, clock, log, env } = made.deps
   return verify(
     {
@@ -44,7 +50,7 @@ function runVerify(options: { made: WorktreeFixture; worktree: Worktree; round: 
       dependencies: { project: made.project, setup, setupMs: 60_000 },
       task: { id: 't-1', title: 'Do it', description: '', acceptance: '', attempt: 1 },
       gates: {
-        ...{ profile: 'quick', commands: { test: RUNNER }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
+        ...{ profile: 'quick', commands: { test }, timeoutMs: 60_000, env: [], rounds: 3, verifier: 'off' },
         ...{
           knownFailures: 'block',
           unproven: 'ask',
@@ -131,17 +137,68 @@ test('with a set-up command, dependencies that were changed along with the manif
   assert.match(result.findings.map(({ text }) => text).join(), /set up anew\. mkdir/)
 })
 
-test('dependencies that the agent made itself are told as such', async t => {
-  const made = await openWorktreeFixture(t, { files: { '.gitignore': 'node_modules\n', 'work.txt': 'right\n' } })
+/** A project in which nothing is installed, and a worktree of it in which the agent has worked. */
+async function bareWorld(t: TestContext, files: Record<string, string>, setup?: string) {
+  const ignored = 'node_modules\n*.pth\n.env\nout\n'
+  const made = await openWorktreeFixture(t, {
+    files: { '.gitignore': ignored, 'package.json': '{}\n', 'work.txt': 'right\n' },
+    settings: setup === undefined ? {} : { setup },
+  })
   const worktree = await made.make()
-  write(worktree.top, { [RUNNER]: '#!/bin/sh\nexit 0\n', 'work.txt': 'other\n' })
-  chmodSync(join(worktree.top, RUNNER), 0o755)
-  const result = await runVerify({ made, worktree, round: 1, setup: undefined })
+  write(worktree.top, files)
+  if (files[RUNNER]) chmodSync(join(worktree.top, RUNNER), 0o755)
+  const look = (test: string, round = 1) => runVerify({ made, worktree, round, setup, test })
+  return { top: worktree.top, look }
+}
+
+const PASSES = '#!/bin/sh\nexit 0\n'
+
+test('a runner that the agent installed where nothing was installed is not there for the gates, and back afterwards', async t => {
+  const { top, look } = await bareWorld(t, { [RUNNER]: PASSES, 'work.txt': 'other\n' })
+  const result = await look(RUNNER)
+  assert.equal(result.status, 'broken', 'there is no such command')
+  assert.match(result.findings.map(({ text }) => text).join(), /not there for the gates: node_modules\./)
+  assert.equal(existsSync(join(top, RUNNER)), true, 'the agent goes on with it')
+  assert.equal((await look(RUNNER, 2)).status, 'broken', 'what came back is still not believed')
+})
+
+test('where the manifest says that something is installed and no command is known, a person has to accept it', async t => {
+  const manifest = '{"dependencies":{"new":"1.0.0"}}\n'
+  const { look } = await bareWorld(t, { [RUNNER]: PASSES, 'package.json': manifest })
+  const result = await look(RUNNER)
   assert.equal(result.status, 'passed')
   assert.deepEqual(
-    result.findings.map(({ code }) => code),
+    result.findings.filter(({ weight }) => weight === 'review').map(({ code }) => code),
     ['dependencies.unknown'],
   )
+})
+
+test('where a command is known, it installs what the agent had installed', async t => {
+  const setup = 'test ! -e packages.txt || { mkdir -p node_modules/.bin && cp packages.txt node_modules/.bin/check; }'
+  const runner = '#!/bin/sh\n! grep -q wrong work.txt\n'
+  const manifest = '{"dependencies":{"new":"1.0.0"}}\n'
+  const files = { [RUNNER]: PASSES, 'package.json': manifest, 'packages.txt': runner, 'work.txt': 'wrong\n' }
+  const { top, look } = await bareWorld(t, files, setup)
+  chmodSync(join(top, 'packages.txt'), 0o755)
+  assert.equal((await look(RUNNER)).status, 'failed')
+  assert.equal(readFileSync(join(top, RUNNER), 'utf8'), runner)
+})
+
+test('ignored files that the agent made at any depth are not there for the gates; what gates made stays, except packages', async t => {
+  const planted = ['test/node_modules/checks/index.js', 'er/x.pth', '.env']
+  const { top, look } = await bareWorld(t, {
+    ...Object.fromEntries(planted.map(path => [path, 'x\n'])),
+    'work.txt': 'b\n',
+  })
+  const gone = planted.map(path => `test ! -e ${path}`).join(' && ')
+  const build = 'mkdir -p out deep/node_modules/late && echo built > out/b && echo x > deep/node_modules/late/index.js'
+  const first = await look(`${gone} && ${build}`)
+  assert.equal(first.status, 'passed', JSON.stringify(first.checks))
+  for (const path of planted) assert.equal(existsSync(join(top, path)), true, path)
+  const second = await look(`${gone} && test -e out/b && test ! -e deep/node_modules/late`, 2)
+  assert.equal(second.status, 'passed', JSON.stringify(second.checks))
+  write(top, { 'out/b': 'forged\n' })
+  assert.equal((await look('test ! -e out/b', 3)).status, 'passed', 'the agent has changed it')
 })
 
 test('where nothing is left to set up from, nothing is believed and a person is asked', async t => {
