@@ -26,3 +26,25 @@ function formatOffset(minutes: number): string {
   const size = Math.abs(minutes)
   return size === 0 ? 'UTC' : `${minutes < 0 ? '-' : '+'}${two(size / 60)}:${two(size % 60)}`
 }
+
+/** `12:00:08` in local time. */
+export function clockTime(ms: number): string {
+  const date = new Date(ms)
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')
+}
+
+/** `2026-01-13 12:00:01` in local time. */
+export function dateTime(ms: number): string {
+  const date = new Date(ms)
+  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())} ${clockTime(ms)}`
+}
+
+/** `17:30`, with the date when it is not today. */
+export function wakeTime(ms: number, now: number): string {
+  const [day = '', time = ''] = dateTime(ms).split(' ')
+  return dateTime(now).startsWith(day) ? time.slice(0, 5) : `${day} ${time.slice(0, 5)}`
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0')
+}

@@ -1,6 +1,8 @@
 import type { SessionStatus, SessionView } from '../../domain/api.ts'
 import { firstLine, type Tone } from './text.ts'
 
+export { clockTime, dateTime, wakeTime } from '../../base/clock.ts'
+
 /** The glyph and colour of each state, wherever it is shown. */
 export const LOOKS = {
   still: { glyph: '○', tone: 'dim' },
@@ -103,24 +105,6 @@ export function age(ms: number): string {
 export function money(usd: number | null): string {
   if (usd === null) return 'unknown'
   return `$${usd.toFixed(usd > 0 && usd < 0.1 ? 4 : 2)}`
-}
-
-/** `12:00:08` in local time. */
-export function clockTime(ms: number): string {
-  const date = new Date(ms)
-  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':')
-}
-
-/** `2026-01-13 12:00:01` in local time. */
-export function dateTime(ms: number): string {
-  const date = new Date(ms)
-  return `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())} ${clockTime(ms)}`
-}
-
-/** `17:30`, with the date when it is not today. */
-export function wakeTime(ms: number, now: number): string {
-  const [day = '', time = ''] = dateTime(ms).split(' ')
-  return dateTime(now).startsWith(day) ? time.slice(0, 5) : `${day} ${time.slice(0, 5)}`
 }
 
 /** A path as a person writes it: relative to the current directory, relative to home, or absolute. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, wakeTime } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import type { BudgetLimits } from '../../domain/budget.ts'
@@ -16,7 +16,7 @@ import type { WorktreeProvider } from '../session/worktree-provider.ts'
 import { chooseTask, type PredictOverlap } from './choose-task.ts'
 import { chooseModel, type ModelNames } from './models.ts'
 import { holdsItsTaskOnly, retryPlan, scopeOf, sinceReset } from './next-step.ts'
-import { type Obstacle, toObstacle } from './obstacles.ts'
+import { causeOf, type Obstacle, toObstacle } from './obstacles.ts'
 
 export interface BeginDeps extends ClaimDeps {
   /** Starts a session for a task that exists already. */
@@ -193,7 +193,7 @@ function findRetryTime(
   const notBefore = (last?.ended_at ?? 0) + (plan.again ? plan.afterMs : 0)
   // If the clock was set back, the attempt seems to have ended in the future: nobody waits for that.
   if (!plan.again || notBefore <= now || (last?.ended_at ?? 0) > now) return undefined
-  return { notBefore, why: `${id} is tried again at ${new Date(notBefore).toISOString()}: ${last?.reason ?? ''}` }
+  return { notBefore, why: `${id} is tried again at ${wakeTime(notBefore, now)}: ${last?.reason ?? ''}` }
 }
 
 export interface SessionInput {
@@ -265,8 +265,11 @@ export function claimFor(
   }
 }
 
-/** Another git process ends soon. A lock that a dead git left behind must be removed by a person, who sees the reason. */
-const WAITS_MS = [5_000, 15_000, 60_000]
+/** Another git process ends soon. What a person mends is seen soon after. */
+const WAIT_MS = { first: 5_000, later: 10_000 }
+
+/** A lock that is still there after so many tries, more than a minute, was left by a dead git: a person must remove it. */
+const MOST_TRIES_BESIDE_GIT = 8
 
 interface Hold {
   run: string
@@ -289,17 +292,20 @@ export class HeldBackTasks {
     this.#clock = clock
   }
 
-  /** Skips a task for a while: longer each time in a row. Returns why. */
+  /** Skips a task for a while, and with it those that were held back for the same cause: one try is enough for all. Returns why. */
   hold(run: string, task: string, error: AppError): string {
     const times = (this.#held.get(task)?.times ?? 0) + 1
-    const notBefore = this.#clock.now() + (WAITS_MS[times - 1] ?? WAITS_MS.at(-1) ?? 0)
-    this.#held.set(task, { run, times, notBefore, error })
+    const notBefore = this.#clock.now() + (times === 1 ? WAIT_MS.first : WAIT_MS.later)
+    const held = { run, times, notBefore, error }
+    for (const [other, { error }] of this.#alike(held)) this.#held.set(other, { ...held, error })
+    this.#held.set(task, held)
     return whyHeld(error)
   }
 
-  /** The task has a worktree now. */
+  /** The task has a worktree now: those that were held back for the same cause are tried too. */
   free(task: string): void {
-    this.#held.delete(task)
+    const held = this.#held.get(task)
+    for (const [other] of held ? this.#alike(held) : []) this.#held.delete(other)
   }
 
   /** The tasks of a run that are skipped now. */
@@ -311,13 +317,13 @@ export class HeldBackTasks {
   next(run: string): { notBefore: number; why: string } | undefined {
     const [first] = this.#heldNow(run).toSorted(([, a], [, b]) => a.notBefore - b.notBefore)
     if (!first) return undefined
-    const [task, { notBefore, error }] = first
-    return { notBefore, why: `${task} is tried again at ${new Date(notBefore).toISOString()}: ${whyHeld(error)}` }
+    const [, { notBefore, error }] = first
+    return { notBefore, why: whyHeld(error) }
   }
 
   /** The tasks of a run that a person has to help, with what is in their way. Another git needs nobody unless it stays. */
   stuckIn(run: string): { task: string; obstacle: Obstacle }[] {
-    const isStuck = ({ error, times }: Hold) => error.code !== 'place_busy' || times > WAITS_MS.length
+    const isStuck = ({ error, times }: Hold) => error.code !== 'place_busy' || times > MOST_TRIES_BESIDE_GIT
     return [...this.#held]
       .filter(([, held]) => held.run === run && isStuck(held))
       .map(([task, { error }]) => ({ task, obstacle: toObstacle(error) }))
@@ -341,13 +347,17 @@ export class HeldBackTasks {
   /** If the clock was set back, a time may be far in the future: such a time is ignored. */
   #heldNow(run: string): [string, Hold][] {
     const now = this.#clock.now()
-    const longest = WAITS_MS.at(-1) ?? 0
     return [...this.#held].filter(
-      ([, held]) => held.run === run && held.notBefore > now && held.notBefore <= now + longest,
+      ([, held]) => held.run === run && held.notBefore > now && held.notBefore <= now + WAIT_MS.later,
     )
+  }
+
+  #alike({ run, error }: Pick<Hold, 'run' | 'error'>): [string, Hold][] {
+    const cause = causeOf(toObstacle(error))
+    return [...this.#held].filter(([, held]) => held.run === run && causeOf(toObstacle(held.error)) === cause)
   }
 }
 
 function whyHeld({ message, next }: AppError): string {
-  return `${message} ${next}`
+  return `${message} ${next} It is tried again every few seconds.`
 }

@@ -40,7 +40,7 @@ export async function planRun(
     ...{ project, target: run.target, steps, held_up: heldUp, beyond_limit: order.length - planned.length },
     ...{ strategy: settings.strategy, models: expectCosts(steps, await store.runs.costs()) },
     parallel: settings.parallel,
-    in_place: 'why' in worktree ? worktree.why : null,
+    in_place: 'why' in worktree && worktree.remedy === undefined ? worktree.why : null,
   }
 }
 

@@ -39,11 +39,11 @@ export interface WorktreeProvider {
    * the same.
    */
   make(wanted: WorktreeRequest, settings: Pick<StartSession, 'config' | 'settings'>): Promise<Worktree | InProject>
-  /** The worktree that a task would have, or why it would have none. Makes nothing. */
+  /** The worktree that a task would have, or why it would have none. With a remedy, the task waits for that. Makes nothing. */
   look(
     wanted: Omit<WorktreeRequest, 'attempt'>,
     settings: Pick<StartSession, 'config' | 'settings'>,
-  ): Promise<Pick<Worktree, 'branch' | 'target'> | Pick<InProject, 'why'>>
+  ): Promise<Pick<Worktree, 'branch' | 'target'> | { why: string; remedy?: string }>
   /**
    * Reserves the worktree of an attempt that probably comes next: it exists, but is empty until `make` fills it. Undefined if that is not
    * possible now, or somebody has reserved it already.
@@ -103,7 +103,7 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
       const { lookAt } = await import('../../workspace/worktrees/repository.ts')
       const state = await lookAt({ project, task, target: own.target })
       if (state.kind === 'there') return { branch: `pcc/${task}`, target: state.repository.target }
-      return { why: state.why }
+      return state
     },
     async reserve(wanted, settings) {
       const name = nameOf(wanted)

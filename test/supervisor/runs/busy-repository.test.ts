@@ -3,8 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { AppError } from '../../../src/base/errors.ts'
 import { mayChangeNeeds } from '../../../src/human/notify/need-notices.ts'
 import { listNeeds } from '../../../src/supervisor/report/needs.ts'
+import { HeldBackTasks } from '../../../src/supervisor/runs/begin-next.ts'
 import { type RunWorld, runWorld } from '../../daemon/runs/run-world.ts'
 import { bareEnv, gitProject } from '../../support/world.ts'
 import { meeting } from './scripts.ts'
@@ -28,10 +30,12 @@ for (const parallel of [1, 2]) {
     assert.deepEqual(await waiting(world), [], 'another git ends by itself')
     assert.match(
       held.reason ?? '',
-      new RegExp(`^${first} is tried again at .*Z: .*got no worktree .*${first}\\.lock.*File exists`),
+      new RegExp(
+        `^Task ${first} got no worktree .*${first}\\.lock.*File exists.* It is tried again every few seconds\\.$`,
+      ),
     )
     rmSync(lock)
-    world.pass(60_000)
+    world.pass(10_000)
     world.supervisor.runs.look(id)
     const over = await world.over(id)
     assert.deepEqual([over.outcome, over.tasks], ['complete', { done: 3 }])
@@ -45,6 +49,8 @@ test('a branch that is gone fails no task: the run waits with the remedy, and go
   for (const title of ['a', 'b']) await world.add(title)
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(project), stdio: 'pipe' })
   git('checkout', '-q', '--detach')
+  const plan = await world.supervisor.runs.plan({ project, target: { kind: 'project' }, env: {} })
+  assert.equal(plan.in_place, null, 'nothing would be done in the project itself')
   const { id } = await world.run({ verify: false })
   const held = await heldBack(world, id)
   assert.deepEqual([held.state, held.tasks, held.attempts], ['running', { ready: 2 }, []])
@@ -58,7 +64,7 @@ test('a branch that is gone fails no task: the run waits with the remedy, and go
   assert.deepEqual([paused.state, paused.reason], ['paused', null], 'what a person has paused waits for nothing')
   await world.supervisor.runs.resume(id)
   git('switch', '-q', 'main')
-  world.pass(60_000)
+  world.pass(10_000)
   world.supervisor.runs.look(id)
   assert.equal((await world.over(id)).outcome, 'complete')
   const events = await world.store.events({ kinds: ['run.held_up'] })
@@ -68,6 +74,30 @@ test('a branch that is gone fails no task: the run waits with the remedy, and go
     'it is told once, and that it is over',
   )
   assert.ok(events.every(mayChangeNeeds), 'people are notified')
+})
+
+test('however long tasks were held back, one try within ten seconds tells whether the cause is gone, for all of them', () => {
+  let now = 1_000_000
+  const held = new HeldBackTasks({ now: () => now })
+  const refuse = (task: string, why: string) =>
+    held.hold('r-1', task, new AppError('place_refused', { task, project: '/p', why, remedy: 'Mend it.' }))
+  for (const task of ['t-1', 't-2']) refuse(task, 'detached HEAD')
+  refuse('t-3', 'a branch in the way')
+  for (let tries = 0; tries < 10; tries++) {
+    now = held.next('r-1')?.notBefore ?? Number.NaN
+    assert.deepEqual([...held.skippedIn('r-1')], [])
+    const why = refuse('t-1', 'detached HEAD')
+    assert.deepEqual([...held.skippedIn('r-1')], ['t-1', 't-2'], 'the other one is not tried as well')
+    const next = held.next('r-1')
+    assert.ok(next && next.notBefore > now && next.notBefore <= now + 10_000)
+    assert.equal(next.why, why, 'what is said does not change with every try')
+    assert.doesNotMatch(next.why, /\d\dT\d\d/)
+  }
+  held.free('t-1')
+  assert.deepEqual(
+    held.stuckIn('r-1').map(({ task }) => task),
+    ['t-3'],
+  )
 })
 
 test('a full disk is one row while it keeps tasks from beginning, and none when there is space', async t => {

@@ -215,7 +215,8 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
     openLines(attempt, { terminal, now, number: board.mode === 'pick' ? index + 1 : undefined }),
   )
   const keptApart = keptApartLines(run).map(line => wrap(line, width - 1).map(part => paint('yellow', part)))
-  const begun = open.length > 0 ? open : [paint('dim', run.state === 'paused' ? 'Paused.' : 'The next task begins…')]
+  const idle = run.reason === null ? 'The next task begins…' : 'No task is at work.'
+  const begun = open.length > 0 ? open : [paint('dim', run.state === 'paused' ? 'Paused.' : idle)]
   const atWork = [...begun, ...keptApart.slice(0, MOST_KEPT_APART).flat()]
   const room = Math.max(0, height - top.length - atWork.length - below.length - 2)
   const finished = run.attempts.filter(({ outcome }) => outcome !== null).slice(-Math.max(1, room))

@@ -127,6 +127,16 @@ test('the board of a paused run does not promise that it goes on', () => {
   assert.match(keys('paused'), /\[Q\] Leave it paused/)
 })
 
+test('the board does not announce the next task while something is in its way', () => {
+  const frame = (reason: string | null) =>
+    boardFrame(openBoard(someRun({ attempts: [], reason })), { terminal: plainTerminal(), height: 20, now: NOW }).join(
+      '\n',
+    )
+  assert.match(frame(null), /The next task begins…/)
+  assert.match(frame('no branch is checked out'), /cannot begin yet: no branch[\s\S]*No task is at work\./)
+  assert.doesNotMatch(frame('no branch is checked out'), /The next task begins/)
+})
+
 test('what a task waits for ends with what to type, which the board does not cut', () => {
   const why =
     'The login was refused (authentication_failed).\nexport ANTHROPIC_API_KEY=<new key> && pcc resume r-363a14 --detach'
