@@ -127,6 +127,22 @@ export function realHome({ HOME: home = homedir() }: Record<string, string | und
   return existsSync(home) ? realpathSync(home) : home
 }
 
+/** The first of these paths that a command in the sandbox does not find as it is on this machine: its home and its /tmp are its own. */
+export function findHiddenPath(
+  paths: readonly string[],
+  { settings, home, project }: { settings: SandboxSettings; home: string; project: string },
+): string | undefined {
+  const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
+  const covers = [home, realHome({ HOME: home }), ...settings.hidden, ...COVERED].filter(path => path !== '/')
+  const shown = [
+    project,
+    ...Object.values(settings.git ?? {}),
+    ...[...TOOLS, ...settings.read, ...settings.write].map(inHome),
+  ]
+  const isIn = (path: string, folders: readonly string[]) => folders.some(folder => isInside(path, folder))
+  return paths.find(path => isIn(path, covers) && !isIn(path, shown))
+}
+
 /** Whether a sandbox for this project would show what it has to hide; throws then. */
 export function checkProject(project: string, settings: Pick<SandboxSettings, 'hidden'>, home: string): void {
   refuseExposed(project, realPaths([home, homedir(), ...settings.hidden]), existing([project]))

@@ -29,6 +29,7 @@ import {
   parkPermission,
   permissionRow,
   refusalRow,
+  tellPerson,
   wasParkedOn,
 } from './judge.ts'
 import { askInInterview, onQuestion } from './on-question.ts'
@@ -241,7 +242,7 @@ async function askAtTerminal(
     tool: request.tool,
     target: targetOf(request.input, workDirectory(live.row)),
     risk,
-    reason,
+    reason: tellPerson(reason, { request, assessment }, live),
     reasons: storedReasons(assessment),
     ...(suggestion && { suggestion }),
   }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Assessment } from '../../domain/assessment.ts'
+import { findHiddenPath } from '../../base/sandbox/visible-paths.ts'
+import type { Assessment, Piece } from '../../domain/assessment.ts'
 import type { Suggestion } from '../../domain/brain.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
 import { OWN_SERVER } from '../../domain/own-server.ts'
@@ -135,10 +136,35 @@ export function permissionRow(
     target: targetOf(request.input, workDirectory(live.row)),
     input: request.input,
     risk,
-    reason,
+    reason: tellPerson(reason, { request, assessment }, live),
     reasons: storedReasons(assessment),
     normalised: assessment.normalised,
   }
+}
+
+/** The reason as a person is told it: a yes to a call that names a path which the sandbox hides does nothing to that path. */
+export function tellPerson(
+  reason: string,
+  { request, assessment }: Pick<PermissionRowInput, 'request' | 'assessment'>,
+  { agent, settings }: LiveSession,
+): string {
+  const { sandbox } = settings.open
+  if (agent.session?.walled !== true || !sandbox) return reason
+  const { file_path, path, notebook_path } = request.input
+  const named = [file_path, path, notebook_path].filter(value => typeof value === 'string')
+  const paths = [...named, ...assessment.pieces.flatMap(listArguments), ...assessment.reasons.flatMap(findOutside)]
+  const hidden = findHiddenPath(paths, { ...settings.policy, settings: sandbox })
+  if (hidden === undefined) return reason
+  return `the sandbox hides ${hidden} of this machine, so a yes does not reach it: do it yourself, or name its folder in agents.sandbox_write; ${reason}`
+}
+
+function listArguments({ argv = [], pieces }: Piece): string[] {
+  return [...argv.slice(1), ...pieces.flatMap(listArguments)]
+}
+
+/** The target of a redirection is no argument. */
+function findOutside({ code, text }: Assessment['reasons'][number]): string[] {
+  return code === 'path.outside' ? [text.replace(/ is outside the project$/, '')] : []
 }
 
 /** A longer input cannot be shown whole, so it cannot be approved later: the call is refused at once. */
@@ -172,7 +198,7 @@ export function parkPermission(
       tool,
       target: targetOf(input, workDirectory(live.row)),
       risk: decision.risk,
-      reason: decision.reason,
+      reason: tellPerson(decision.reason, { request, assessment }, live),
       reasons: storedReasons(assessment),
       ...(suggestion && { suggestion }),
       digest: callDigest(tool, input),

@@ -7,7 +7,7 @@ import type { Decision } from '../../../src/policy/verdict/decide.ts'
 import { loadRules } from '../../../src/policy/verdict/load-rules.ts'
 import { openStore } from '../../../src/store/open.ts'
 import type { SessionDeps } from '../../../src/supervisor/session/context.ts'
-import { judgeRequest, refusalRow } from '../../../src/supervisor/session/judge.ts'
+import { judgeRequest, parkPermission, refusalRow } from '../../../src/supervisor/session/judge.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession, type LiveMembers } from './live-session.ts'
 import { sessionDepsOn } from './session-deps.ts'
@@ -100,6 +100,35 @@ test('a call that was refused because nobody was there is listed with what it is
   }
   assert.deepEqual(rowFor(BY_POLICY, { ...BY_POLICY, morning: true }), expected)
   assert.deepEqual(rowFor(BY_NOBODY, ASKED), expected)
+})
+
+test('whoever is asked about a path that the sandbox hides learns that a yes does not reach it, and what does', async () => {
+  using classifier = openClassifier()
+  const sandbox = { mode: 'required', network: [], read: [], write: ['~/shared'], hidden: [] }
+  const { policy, open } = aLiveSession().settings
+  const members = { policy: { ...policy, home: '/home/ada' }, open: { ...open, sandbox } }
+  const told = async (input: Record<string, unknown>, { walled = true, tool = 'Bash' } = {}) => {
+    const live = aLiveSession({}, { ...members, session: { walled } } as unknown as LiveMembers)
+    const request = { ...REQUEST, tool, input }
+    const { project, home, safeDirectories } = live.settings.policy
+    const wanted = { tool, input, cwd: '/p', project, home, safeDirectories, ownServers: [], secrets: [] }
+    const assessment = await classifier.classify({ ...wanted, worktree: undefined })
+    const decision = { ...ASKED, reason: 'because' }
+    parkPermission({ request, decision, assessment, suggestion: undefined, askId: 'a-1' }, live)
+    const { parked, escalation } = live.agent.parking.get(REQUEST.callId) ?? {}
+    assert.equal(escalation?.reason, parked && 'reason' in parked && parked.reason)
+    return escalation?.reason
+  }
+  const warning = (path: string) =>
+    `the sandbox hides ${path} of this machine, so a yes does not reach it: do it yourself, or name its folder in agents.sandbox_write; because`
+  assert.equal(await told({ command: 'rm -rf $HOME/old-cache' }), warning('/home/ada/old-cache'))
+  assert.equal(await told({ command: 'cd sub && rm -rf ~/old-cache' }), warning('/home/ada/old-cache'))
+  assert.equal(await told({ command: 'echo x > ~/notes' }), warning('/home/ada/notes'))
+  assert.equal(await told({ command: 'cp a /tmp/b' }), warning('/tmp/b'))
+  assert.equal(await told({ file_path: '/home/ada/notes' }, { tool: 'Write' }), warning('/home/ada/notes'))
+  for (const command of ['rm -rf dist', 'rm -rf /p/dist', 'rm -rf ~/shared/x', 'rm -rf /opt/x', '/tmp/tool --run'])
+    assert.equal(await told({ command }), 'because', command)
+  assert.equal(await told({ command: 'rm -rf ~/old-cache' }, { walled: false }), 'because', 'there it is reached')
 })
 
 test('a call that a rule or a person refused, an allowed call and a withdrawn call are not listed', () => {
