@@ -21,6 +21,12 @@ export async function runProgram(args: string[]): Promise<number> {
     const problem = plainMessage(error)
     if (!COMMANDS.some(row => row.name === command)) throw new AppError('command_unknown', { problem })
     const path = findCommandPath(program, argv)
+    // The option is probably one of the command that is to be explained.
+    if (path === 'explain' && error.code === 'commander.unknownOption' && !problem.includes('did you mean'))
+      throw new AppError('usage', {
+        problem: `${problem}; quote the command: pcc explain "git push -f"`,
+        command: path,
+      })
     const example = error.code === 'commander.missingArgument' && (await import('./examples.ts')).EXAMPLES[path]?.[0]
     throw new AppError('usage', { problem: example ? `${problem}, as in: ${example}` : problem, command: path })
   }

@@ -106,7 +106,7 @@ export const API_ERRORS = {
     exit: 2,
     http: 404,
     says: 'There is no webhook {name}.',
-    next: 'Set its secret (docs/webhooks.md); pcc webhooks status lists those that are set up.',
+    next: 'Set its secret (pcc docs webhooks); pcc webhooks status lists those that are set up.',
   },
   webhook_secret: {
     exit: 1,

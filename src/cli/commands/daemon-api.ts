@@ -53,5 +53,5 @@ function print({ json, out }: CommandContext, now: ApiStatus): void {
   const open = `${counted(connections, 'connection')}, ${counted(streams, 'event stream')}`
   out(on ? `The API listens on ${address} (${open}).` : 'The API does not listen: only pcc itself reaches the daemon.')
   if (problem !== null) out(`  ${on ? 'Soon' : 'Why'}: ${problem}`)
-  if (on) out('  Keys:     pcc api keys create --scope work\n  Document: docs/api.md, or /api/v1/openapi.json there')
+  if (on) out('  Keys:     pcc api keys create --scope work\n  Document: pcc docs api, or /api/v1/openapi.json there')
 }

@@ -1,5 +1,5 @@
-import { statSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ownZone } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
@@ -41,6 +41,9 @@ export function addReportCommand(program: Command): void {
         ...(project !== undefined && { project: resolve(project) }),
       })
       const report = await client.request<Report>('GET', `/report?${query}`)
+      // A project that is gone may still have a past.
+      if (project !== undefined && format.isEmpty(report) && !existsSync(project))
+        throw new AppError('project_missing', { path: project })
       if (html !== undefined) {
         const { reportHtml } = await import('./report-html.ts')
         writePage(html, reportHtml(report))
@@ -58,6 +61,7 @@ function writePage(file: string, page: string): void {
   try {
     const existing = statSync(path, { throwIfNoEntry: false })
     if (existing?.isDirectory()) throw usageError('it is a folder; name a file in it')
+    if (!existsSync(dirname(path))) throw usageError('its folder does not exist')
     if (existing && !existing.isFile()) writeFileSync(path, page)
     else replaceFile(path, page, 0o600)
   } catch (error) {

@@ -159,7 +159,7 @@ function isDeaf(setups: WebhookSetup[], { on }: ApiStatus): boolean {
 }
 
 function statusLines(setups: WebhookSetup[], api: ApiStatus): string[] {
-  if (setups.length === 0) return ['No webhook is set up. How to: docs/webhooks.md']
+  if (setups.length === 0) return ['No webhook is set up. How to: pcc docs webhooks']
   const lines = setups.map(({ name, direction, address: where, problem, waiting }) => {
     const place = direction === 'in' ? `${api.address ?? ''}${where}` : where
     const state = problem === null ? 'ready' : `does not work: ${neutral(problem)}`

@@ -86,12 +86,14 @@ export async function findSession(params: unknown, daemon: DaemonContext): Promi
     return await daemon.store.sessions.resolve(ref)
   } catch (error) {
     const isUnknown = error instanceof AppError && error.code === 'session_unknown'
+    if (isUnknown && RUN_ID.test(ref)) throw new AppError('run_unknown', { ref })
     if (!isUnknown || !TASK_ID.test(ref)) throw error
     return findSessionOfTask(ref, daemon)
   }
 }
 
 const TASK_ID = /^t-[0-9a-f]{1,6}$/i
+const RUN_ID = /^r-[0-9a-f]{1,6}$/i
 /** An id without the letter that says what it is the id of, or its beginning. */
 const BARE_ID = /^[0-9a-f]{1,6}$/i
 

@@ -57,8 +57,10 @@ const OUTCOMES = { create: 'created', change: 'changed', keep: 'kept', leave: 'l
 function nextCommands(given: string, tasks: TakenTasks | undefined): string[] {
   // A bare word could be taken for the name of a feature.
   const path = given === '.' || given.includes('/') ? given : `./${given}`
-  const start = `pcc start ${quoteForShell(path)} --task "Your task here"`
-  return tasks ? [`pcc run ${quoteForShell(path)} --dry-run`, `pcc run ${quoteForShell(path)}`] : [start]
+  const here = quoteForShell(path)
+  if (tasks) return [`pcc run ${here} --dry-run`, `pcc run ${here}`]
+  const imports = `pcc task import plan.md${path === '.' ? '' : ` --project ${here}`}`
+  return [`pcc start ${here} --task "Your task here"`, imports, `pcc run ${here}`]
 }
 
 /** What was found, and what was done with each file. */

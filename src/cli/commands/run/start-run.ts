@@ -197,9 +197,13 @@ export function runPlanLines(plan: RunPlan, { paint, width }: Terminal): string[
     cut(`${String(index + 1).padStart(digits)}. ${id}  ${firstLine(title)}`, width),
     paint('dim', cut(`${' '.repeat(digits + 2)}${model === null ? '' : `${neutral(model)}: `}${neutral(why)}`, width)),
   ])
+  const nothing =
+    held_up.length === 0
+      ? 'There are no open tasks. Add one with: pcc task add "…". Or import a list: pcc task import plan.md'
+      : 'Nothing can be done: no task is ready.'
   const heading =
     steps.length === 0
-      ? 'Nothing can be done: no task is ready.'
+      ? nothing
       : `${counted(steps.length, 'task')}, in this order if each goes well at its first try; nothing was started:`
   return [
     heading,

@@ -30,7 +30,7 @@ test('pcc init recognises a project, says what it wrote and what comes next; a s
   assert.match(first.stdout, /Default branch main/)
   assert.match(first.stdout, /test +yarn test +package\.json: scripts\.test/)
   assert.match(first.stdout, /created {2}\.perpetualcc\.toml/)
-  assert.match(first.stdout, /pcc start \. --task/)
+  assert.match(first.stdout, /pcc start \. --task .*\n +pcc task import plan\.md\n +pcc run \.\n/)
   assert.match(
     first.stdout,
     /Commit these.*: git add \.perpetualcc\.toml .*\.gitignore && git commit -m "Set up pcc" -- /,

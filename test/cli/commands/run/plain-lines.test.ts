@@ -178,6 +178,12 @@ test('a dry run is a numbered list with models and reasons, and what would not r
   const unknown = [{ model: null, tasks: 3, cost_usd: null, by: null, attempts: 0 }]
   const lines = runPlanLines({ ...plan, models: unknown }, { ...TERMINAL, width: 300 })
   assert.ok(lines.some(line => line.includes("the agent's own model for 3 tasks (cost not known).")))
+  const empty = { ...plan, steps: [], models: [], beyond_limit: 0 }
+  assert.equal(runPlanLines(empty, TERMINAL)[0], 'Nothing can be done: no task is ready.')
+  assert.match(
+    runPlanLines({ ...empty, held_up: [] }, TERMINAL).join('\n'),
+    /^There are no open tasks\. .*pcc task import/,
+  )
 })
 
 test('the page of a run and the list of tasks say what is held up and what waits for a review', () => {
