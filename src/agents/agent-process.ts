@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { describeSearchPath, findProgram } from '../base/process/find-program.ts'
 import type { GuardedChild, ProcessGuard } from '../base/process/guardian.ts'
-import { findAgent, type Isolation } from '../base/process/isolation.ts'
+import { continueProcess, findAgent, type Isolation, stopProcess } from '../base/process/isolation.ts'
 import { type Marker, sessionMarker } from '../base/process/marker.ts'
 import { rawStartTime } from '../base/process/process-table.ts'
 import type { Sandbox } from '../base/sandbox/sandbox.ts'
@@ -131,6 +131,21 @@ export class AgentProcess {
     if (inside) this.#sandbox?.folders.remember(inside.pid)
   }
 
+  /**
+   * Stops the agent with all its threads until `thaw`. Code of its task can put a thread into it, which would work beside those who check and
+   * merge the task. Returns why that is not certain.
+   */
+  async freeze(): Promise<string | undefined> {
+    const inside = this.#inside
+    if (!inside || !(await stopProcess(inside.pid))) return 'it could not be stopped'
+    return this.alone ? undefined : LEFT_RUNNING
+  }
+
+  thaw(): void {
+    const inside = this.#inside
+    if (inside) continueProcess(inside.pid)
+  }
+
   /** Ends one task of an agent that gets another: nothing that git outside would follow stays, as when the sandbox is closed. */
   endTask(): void {
     this.#sandbox?.endTask()
@@ -140,14 +155,18 @@ export class AgentProcess {
    * Prepares the sandbox for the next task: what the last one left in it is removed. Returns why it cannot be as it was at the start, or
    * why that is not known.
    */
-  beginTask(): string | undefined {
+  async beginTask(): Promise<string | undefined> {
     if (!this.#sandbox) return undefined
+    // What is removed here must not become a link to something else meanwhile.
+    const doubt = await this.freeze()
     const inside = this.#inside
-    if (!inside?.isAlone) return LEFT_RUNNING
+    if (doubt !== undefined || !inside) return doubt ?? LEFT_RUNNING
     if (this.#sandbox.breached.aborted) return 'the agent has reached out of its sandbox'
     const problem = this.#sandbox.folders.restore(inside.pid)
-    if (problem === undefined) this.#sandbox.beginTask()
-    return problem
+    if (problem !== undefined) return problem
+    this.#sandbox.beginTask()
+    this.thaw()
+    return undefined
   }
 
   /** Whether the process is in the sandbox that would be made for it now. */

@@ -32,7 +32,7 @@ export async function clearConversation(
       whyUnfit(process, open) ??
       (isCleared ? undefined : await clear(process)) ??
       (await adapt(process, open)) ??
-      process.agent.beginTask()
+      (await process.agent.beginTask())
     )
   } catch (error) {
     return messageOf(error)
@@ -66,6 +66,7 @@ function whyUnfit({ agent, use }: ClaudeProcess, open: OpenSession): string | un
 async function clear({ connection, agent, use }: ClaudeProcess): Promise<string | undefined> {
   const late = setTimeout(() => connection.stop(), CLEAR_MS)
   crashPoint('clear.before')
+  agent.thaw()
   connection.send('/clear')
   const messages: unknown[] = []
   try {

@@ -77,6 +77,8 @@ export class KeptProcesses {
 
   #end({ gate, connection, agent }: ClaudeProcess): Promise<void> {
     gate.close()
+    // It is never woken up to end: what its task may have put into it would go on beside whoever checks the task.
+    agent.kill()
     connection.endInput()
     connection.close()
     const ended = agent

@@ -99,7 +99,9 @@ export function sandboxNeeds({ cwd }: Pick<OpenSession, 'cwd'>): SandboxNeeds {
   const { folder } = CLAUDE_NEEDS
   const name = conversationsOf(cwd)
   const own = name.length > LONGEST_NAME ? [] : [`projects/${name}`]
-  return { ...CLAUDE_NEEDS, folder: { ...folder, writable: [...folder.writable, ...own] } }
+  // Claude Code follows what it finds in its own notes, in this project and without pcc too.
+  const readOnly = own.map(each => `${each}/memory`)
+  return { ...CLAUDE_NEEDS, folder: { ...folder, writable: [...folder.writable, ...own], readOnly } }
 }
 
 /**

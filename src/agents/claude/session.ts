@@ -96,8 +96,14 @@ export class ClaudeSession implements Session {
     const { use, agent } = this.#process
     const isOver = !this.#conversation.running && use.isIntroduced
     const why =
-      this.#whyNotAnother() ?? (isOver ? undefined : 'its turn is not over') ?? (agent.alone ? undefined : LEFT_RUNNING)
-    if (why !== undefined) return why
+      this.#whyNotAnother() ??
+      (isOver ? undefined : 'its turn is not over') ??
+      (agent.alone ? undefined : LEFT_RUNNING) ??
+      (await agent.freeze())
+    if (why !== undefined) {
+      agent.thaw()
+      return why
+    }
     this.#closing = this.#leave()
     await this.#closing
     return undefined

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { type Dirent, lstatSync, readdirSync, readFileSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { readRegularFileNow } from '../../base/files.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import type { OpenSession } from '../../domain/session.ts'
 
@@ -20,6 +21,8 @@ const OWN_STORE = '/plugins/store'
 const MANAGED = '/etc/claude-code/managed-settings.json'
 /** Nobody has so many; listing them for every task would cost more than a start. */
 const MOST_FILES = 3000
+/** The person's own file grows with every project. */
+const MOST_BYTES = 64 * 1024 * 1024
 
 /**
  * Names all that a new process would read: settings of the person, the project and the machine, servers, skills, agents and commands.
@@ -92,9 +95,10 @@ function entriesOf(folder: string): Dirent[] {
   }
 }
 
+/** Only of a regular file: an agent may have left a pipe there, and whoever opens one waits for ever. */
 function readText(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    return readRegularFileNow(file, MOST_BYTES)?.toString('utf8')
   } catch {
     return undefined // there is none
   }

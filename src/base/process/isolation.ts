@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pathOutsideProjects } from '../search-path.ts'
 import { findProgram } from './find-program.ts'
 import { runShort, runShortSync, type ShortCommand } from './run-short.ts'
@@ -109,6 +110,39 @@ export function findAgent(leader: number, { level, sandbox }: Wrapping): { pid: 
 function findOnlyChild(pid: number | undefined): number | undefined {
   const children = pid === undefined ? undefined : readChildren(pid)
   return children?.length === 1 ? children[0] : undefined
+}
+
+/** Stops a process with all its threads. Resolves with false if one still ran after a second. */
+export async function stopProcess(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 'SIGSTOP')
+    for (let waited = 0; waited < STOP_MS; waited += 1) {
+      if (isStopped(pid)) return true
+      await sleep(1)
+    }
+  } catch {
+    // It is gone, or is not ours to stop.
+  }
+  return false
+}
+
+const STOP_MS = 1_000
+
+/** Lets a stopped process go on, if there still is one. */
+export function continueProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGCONT')
+  } catch {
+    // It is gone.
+  }
+}
+
+/** Whether no thread of a process runs. A thread in a system call stops when it leaves that. */
+function isStopped(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).every(thread => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')
+    return stat.slice(stat.lastIndexOf(')') + 2).startsWith('T')
+  })
 }
 
 /** The children of all threads of a process. */

@@ -86,19 +86,20 @@ interface AgentFolderInside {
   /** The folder at its own path. */
   replaced: MovedFolder
   writable: string[]
+  readOnly: string[]
   shown: string[]
 }
 
 /** Prepares the folder of an agent: empty but for what it needs. Folders that stay are made if they are missing. */
 export function prepareAgentFolder(
-  { name, variable, writable, login, shown, copied, programsIn }: AgentFolder,
+  { name, variable, writable, readOnly, login, shown, copied, programsIn }: AgentFolder,
   { env, home, projects, scratch }: AgentHome,
 ): AgentFolderInside {
   const moved = env[variable] || undefined
   const folder = moved ?? join(home, name)
   // Where the copied file is.
   const beside = moved === undefined ? home : folder
-  for (const each of ['', ...writable]) mkdirSync(join(folder, each), { recursive: true, mode: 0o700 })
+  for (const each of ['', ...writable, ...readOnly]) mkdirSync(join(folder, each), { recursive: true, mode: 0o700 })
   if (copied) {
     const text = withoutOtherProjects(readText(join(beside, copied.name)), copied.projects, projects)
     const to = moved === undefined ? scratch.home : scratch.agent
@@ -108,6 +109,7 @@ export function prepareAgentFolder(
   return {
     replaced: { from: scratch.agent, to: folder },
     writable: [...inFolder(writable), ...inFolder(login)],
+    readOnly: inFolder(readOnly),
     shown: [
       ...inFolder(shown),
       ...programsIn.flatMap(({ file, keys }) =>

@@ -14,17 +14,14 @@ interface Entry {
   identity: string
 }
 
-const NOTHING_OWN: OwnFolders = { agent: [], home: [], tmp: [], caches: [], runs: [], ofTask: [] }
+const NOTHING_OWN: OwnFolders = { agent: [], home: [], tmp: [], caches: [], runs: [], tells: [], ofTask: [] }
 interface FolderOptions {
-  writtenMs?: number | undefined
   /** The writable folders that are in memory, as a process sees them; by default the system says. */
   inMemory?: (pid: number) => string[]
 }
 
 /** More entries than this are not compared: a fresh sandbox costs less. */
 const MOST_ENTRIES = 20_000
-/** A file that is written once is complete after this long, on a busy machine too. */
-const WRITTEN_MS = 5_000
 
 /**
  * The folders that a sandbox has to itself: its /tmp, its home directory, the agent's own folder, what changes in package caches, and those
@@ -36,18 +33,16 @@ const WRITTEN_MS = 5_000
 export class PrivateFolders {
   readonly #scratch: Scratch
   readonly #own: OwnFolders
-  readonly #writtenMs: number
   readonly #inMemory: (pid: number) => string[]
   #before: Map<string, Entry> | undefined
 
   constructor(
     scratch: Scratch,
     folder: Pick<AgentFolder, 'own'> | undefined,
-    { writtenMs = WRITTEN_MS, inMemory = mountsInMemory }: FolderOptions = {},
+    { inMemory = mountsInMemory }: FolderOptions = {},
   ) {
     this.#scratch = scratch
     this.#own = folder?.own ?? NOTHING_OWN
-    this.#writtenMs = writtenMs
     this.#inMemory = inMemory
   }
 
@@ -67,14 +62,15 @@ export class PrivateFolders {
     const foreign = added.filter(entry => !this.#isOwn(entry) || this.#isOfTask(entry))
     const lasting = foreign.find(({ folder }) => folder !== 'tmp' && folder !== 'home')
     if (lasting) return `the task before has left ${nameOf(lasting)}`
-    const rewritten = [...now.values()].find(entry => this.#isRewritten(entry))
-    if (rewritten) return `the task before has changed ${nameOf(rewritten)}`
+    const used = [...now].find(([key, entry]) => this.#isRun(entry) && before.get(key)?.identity !== entry.identity)
+    if (used) return `the task before may have changed ${nameOf(used[1])}, with which every command begins`
     return removeAll(foreign)
   }
 
   /** Whether the agent writes there by itself. */
   #isOwn({ folder, path }: Entry): boolean {
-    return folder !== 'memory' && this.#own[folder].some(own => path.startsWith(own) || own.startsWith(`${path}/`))
+    if (folder === 'memory' || (folder === 'agent' && this.#own.tells.some(part => path.includes(part)))) return false
+    return this.#own[folder].some(own => path.startsWith(own) || own.startsWith(`${path}/`))
   }
 
   /** Whether the agent wrote this for the conversation that is over. */
@@ -82,11 +78,9 @@ export class PrivateFolders {
     return folder === 'tmp' && path.includes('/') && this.#own.ofTask.some(own => path.startsWith(own))
   }
 
-  /** Whether a file that the agent writes once, and runs, was written again. No program can set these two times. */
-  #isRewritten({ folder, path, full }: Entry): boolean {
-    if (folder !== 'agent' || !this.#own.runs.some(own => path.startsWith(own))) return false
-    const { ctimeMs, birthtimeMs } = lstatSync(full)
-    return ctimeMs - birthtimeMs > this.#writtenMs
+  /** Whether the agent writes this file once, and runs it: nobody can tell its words from what the task has written there. */
+  #isRun({ folder, path }: Entry): boolean {
+    return folder === 'agent' && this.#own.runs.some(own => path !== own && path.startsWith(own))
   }
 
   /** Everything in these folders; undefined if there is too much, or something cannot be read. */

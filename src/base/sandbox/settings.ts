@@ -66,6 +66,8 @@ export interface OwnFolders {
   caches: string[]
   /** Among those of `agent`: files that it writes once, and runs. */
   runs: string[]
+  /** Among those of `agent`: parts of paths of what it tells later conversations. A task that wrote there has left something. */
+  tells: string[]
   /** Among those of `tmp`: folders whose content belongs to a conversation. */
   ofTask: string[]
 }
@@ -77,6 +79,8 @@ export interface AgentFolder {
   variable: string
   /** Folders that stay: conversations and their state. `{project}` is the folder in which the agent works, as the agent writes it. */
   writable: string[]
+  /** Folders in those that the agent only reads: what it would write there reaches later conversations, also those outside of the sandbox. */
+  readOnly: string[]
   /** Files that the agent changes in place, if there are any: its login. */
   login: string[]
   /** What the person has set up: read-only. */

@@ -77,6 +77,7 @@ export function mountsFor(
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
   const kept = [...git.kept, ...(reading ? [] : gitSettings.files)]
   refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
+  refuseLinks(folder?.readOnly ?? [], folder?.writable ?? [])
   const { folders: caches, layers } = openCaches(home, settings.caches, { scratch: scratch.caches })
   // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
   for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
@@ -93,7 +94,7 @@ export function mountsFor(
     caches,
     layers,
     writable,
-    kept: existing([...kept, ...own.kept]),
+    kept: existing([...kept, ...own.kept, ...(folder?.readOnly ?? [])]),
     regained: existing(git.regained),
     fixed: existing([...project, ...kept, ...git.regained]),
   }

@@ -31,6 +31,7 @@ export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
     name: '.claude',
     variable: 'CLAUDE_CONFIG_DIR',
     writable: [],
+    readOnly: [],
     login: ['.credentials.json'],
     shown: [
       ...['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'hooks', 'plugins', 'output-styles', 'rules'],
@@ -48,6 +49,7 @@ export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
       caches: ['cache/all/claude-cli-nodejs/', 'cache/changes/claude-cli-nodejs/'],
       // The state of the shell, which every command begins with.
       runs: ['shell-snapshots/'],
+      tells: ['/memory/'],
       ofTask: ['claude-'],
     },
     programsIn: [

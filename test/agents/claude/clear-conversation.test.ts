@@ -141,7 +141,14 @@ function answering(messages: readonly object[]) {
     stop: () => stopped.resolve(undefined),
   }
   const use = Object.assign(introduced(), { hasSettingsOf: () => true })
-  const agent = { alive: true, alone: true, isInRightSandbox: true, marker: { name: 'M', value: 'm' }, beginTask() {} }
+  const agent = {
+    alive: true,
+    alone: true,
+    isInRightSandbox: true,
+    marker: { name: 'M', value: 'm' },
+    beginTask() {},
+    thaw() {},
+  }
   return { process: { connection, agent, use } as unknown as ClaudeProcess, sent }
 }
 

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openDriver } from '../../../src/agents/open.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { secretId } from '../../../src/base/ids.ts'
+import { sessionMarker } from '../../../src/base/process/marker.ts'
+import { findMarkedPids } from '../../../src/base/process/process-table.ts'
 import { claudeAgent } from '../../../src/domain/agents/claude.ts'
 import type { OpenSession, Session, SessionEvent } from '../../../src/domain/session.ts'
 import { openSimulator } from '../../../src/simulator/open.ts'
@@ -18,18 +20,12 @@ import { ALLOW, asking } from '../conformance/world.ts'
 const bash = (command: string) => ({ tools: [{ Bash: { command, description: 'x' } }] })
 const PLANTING = [
   { tools: [{ Read: { file_path: '{{cwd}}/unseen.txt' } }] },
-  bash(
-    'export LEFT=exported; cd sub; alias left=ls; left_function() { :; }; umask 077; echo x > /tmp/left; echo x > ~/left',
-  ),
   { tools: [{ TodoWrite: { todos: [{ content: 'left-todo', status: 'pending', activeForm: 'x' }] } }] },
   { tools: [{ Agent: { description: 'helps', prompt: 'help-left', subagent_type: 'general-purpose' } }] },
   { tools: [{ mcp__pcc__log: { text: 'left-note' } }] },
   { text: 'Done, left-answer.' },
 ]
 const LOOKING = [
-  bash(
-    'echo "[$LEFT] [$PWD] [$PCC_ITERATION] [$(umask)]"; type left_function left; ls -A /tmp ~ | sort; ps -A | wc -l',
-  ),
   { tools: [{ Edit: { file_path: '{{cwd}}/unseen.txt', old_string: 'left-file', new_string: 'changed' } }] },
   { tools: [{ Read: { file_path: '{{cwd}}/unseen.txt' } }] },
   { tools: [{ mcp__pcc__log: { text: 'seen' } }] },
@@ -39,6 +35,14 @@ const CONVERSATIONS = [
   { match: 'plant', turns: PLANTING },
   { match: 'help-left', turns: [{ text: 'Helped, left-help.' }] },
   { match: 'look', turns: LOOKING },
+  { match: 'use a shell', turns: [bash('echo "[$PWD] [$PCC_ITERATION] [$(umask)]"'), ...LOOKING] },
+  {
+    match: 'take a note',
+    turns: [
+      bash('echo evil > "$CLAUDE_CONFIG_DIR/projects/$(pwd | tr -c "a-zA-Z0-9\\n" -)/memory/MEMORY.md"'),
+      { text: 'Done.' },
+    ],
+  },
   { match: 'leave a process', turns: [bash('setsid sleep 600 >/dev/null 2>&1 &'), { text: 'Done.' }] },
   { match: 'leave', turns: [bash('echo left-rule > "$CLAUDE_CONFIG_DIR/CLAUDE.md"'), { text: 'Done.' }] },
 ]
@@ -104,12 +108,11 @@ test('nothing of a task reaches the next one in the same process, and the model 
   assert.equal(/left-(?!file|function)\w+/.exec(looked.told)?.[0], undefined)
   assert.ok(looked.told.includes('new-rules') && !looked.told.includes('old-rules'))
   const said = outputsOf(looked.events)
-  assert.match(said[0] ?? '', new RegExp(`^\\[\\] \\[${project}\\] \\[2\\] \\[0022\\]$`, 'm'))
   assert.deepEqual([planted.asks.done.length, looked.asks.done], [1, [['log', { text: 'seen' }]]])
   // The same once more, with a conversation that is cleared while the next session is prepared.
   writeFileSync(join(project, 'unseen.txt'), 'left-file\n')
   driver.clearAhead?.({ marker })
-  const again = await open('look', marker, next)
+  const again = await open('use a shell', marker, next)
   assert.equal(again.pid, planted.pid, lines.join('\n'))
   assert.ok(new Set([planted.vendorId, looked.vendorId, again.vendorId]).size === 3)
   await again.session[Symbol.asyncDispose]()
@@ -117,9 +120,9 @@ test('nothing of a task reaches the next one in the same process, and the model 
   const fresh = await open('look', secretId(12), next)
   assert.notEqual(fresh.pid, planted.pid)
   assert.deepEqual(outputsOf(fresh.events), said)
-  assert.deepEqual(outputsOf(again.events), said)
+  const [shell, ...rest] = outputsOf(again.events)
+  assert.deepEqual([shell, rest], [`[${project}] [2] [0022]`, said])
   assert.deepEqual(comparable(looked.bodies), comparable(fresh.bodies))
-  assert.deepEqual(comparable(again.bodies), comparable(fresh.bodies))
   assert.deepEqual(
     looked.events.map(({ kind }) => kind),
     fresh.events.map(({ kind }) => kind),
@@ -138,6 +141,7 @@ test('a process that its task may have changed for good is ended, and the next t
   const marker = secretId(12)
   const left = await open('leave', marker)
   assert.equal(await left.session.release?.(), undefined)
+  assert.deepEqual(statesOf(marker), ['T'], 'what the task put into it does nothing beside those who check the task')
   driver.clearAhead?.({ marker })
   const next = await open('leave a process', marker)
   assert.notEqual(next.pid, left.pid)
@@ -149,6 +153,26 @@ test('a process that its task may have changed for good is ended, and the next t
   assert.equal(next.told.includes('left-rule'), false)
   assert.equal(await next.session.release?.(), 'a process of the task before may still run')
 })
+
+test('a task that used a shell is the last of its process, and leaves no note for later conversations', async t => {
+  const { open, lines, env } = await reuseWorld(t)
+  const marker = secretId(12)
+  const noted = await open('take a note', marker)
+  assert.match(outputsOf(noted.events).join('\n'), /MEMORY\.md: Read-only file system/)
+  assert.equal(await noted.session.release?.(), undefined)
+  const next = await open('look', marker)
+  assert.notEqual(next.pid, noted.pid)
+  assert.match(lines.join('\n'), /is not used again: the task before may have changed shell-snapshots\//)
+  assert.deepEqual(globSync('projects/*/memory/*', { cwd: env['CLAUDE_CONFIG_DIR'] ?? '' }), [])
+})
+
+/** What the agents with this marker do: T is stopped. */
+function statesOf(marker: string): string[] {
+  return findMarkedPids(sessionMarker(marker)).flatMap(pid => {
+    const [, name, state] = /^\d+ \((.*)\) (\S)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
+    return name === 'claude' ? [state ?? ''] : []
+  })
+}
 
 function outputsOf(events: SessionEvent[]): string[] {
   return events.flatMap(event => (event.kind === 'tool_result' ? [event.output] : []))

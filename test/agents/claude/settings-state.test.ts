@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -62,4 +63,12 @@ test('a process whose settings have a hook of its start or end serves one sessio
   assert.match(settingsState(open).doubt ?? '', /hook/)
   assert.equal(settingsState({ ...open, hooksOff: true }).doubt, undefined)
   assert.equal(settingsState({ ...open, settingSources: ['user'] }).doubt, undefined)
+})
+
+test('a pipe that an agent left in place of settings holds nobody up', t => {
+  const { open, put } = settings(t)
+  put('.claude/settings.json', '{}')
+  const { state } = settingsState(open)
+  execFileSync('mkfifo', [join(open.cwd, '.mcp.json')])
+  assert.equal(settingsState(open).state, state)
 })

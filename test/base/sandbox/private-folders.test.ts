@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { makeScratch } from '../../../src/base/sandbox/home.ts'
@@ -8,7 +8,7 @@ import { CLAUDE_NEEDS } from '../../../src/domain/agents/claude.ts'
 import { tempDir } from '../../support/world.ts'
 
 /** The folders of a sandbox as an agent finds them, with one that stands for those in memory. */
-function places(t: TestContext, { writtenMs }: { writtenMs?: number } = {}) {
+function places(t: TestContext) {
   const scratch = makeScratch(tempDir(t))
   const put = (path: string, text = 'x') => {
     mkdirSync(dirname(join(scratch.root, path)), { recursive: true })
@@ -18,7 +18,7 @@ function places(t: TestContext, { writtenMs }: { writtenMs?: number } = {}) {
   mkdirSync(join(scratch.root, 'tmp/mounted/project'), { recursive: true })
   const memory = join(scratch.root, 'memory')
   mkdirSync(memory)
-  const all = new PrivateFolders(scratch, CLAUDE_NEEDS.folder, { writtenMs, inMemory: () => [memory] })
+  const all = new PrivateFolders(scratch, CLAUDE_NEEDS.folder, { inMemory: () => [memory] })
   all.remember(process.pid)
   return {
     put,
@@ -77,17 +77,17 @@ test('without a note of how the folders were at first nothing is known', t => {
   assert.match(closed.restore(process.pid) ?? '', /could not be compared/)
 })
 
-test('the state of the shell counts as changed if it was written again later, whatever its times are set to', t => {
-  const file = 'agent/shell-snapshots/snapshot.sh'
-  const soon = places(t)
-  soon.put(file)
-  assert.equal(soon.restore(), undefined)
-  const late = places(t, { writtenMs: 0 })
-  late.put(file)
-  const begun = Date.now()
-  while (Date.now() - begun < 20) late.put(file, 'echo left')
-  utimesSync(late.at(file), new Date(0), new Date(0))
-  assert.match(late.restore() ?? '', /has changed shell-snapshots\/snapshot.sh/)
+test('the state of the shell counts as changed as soon as there is one, and so do notes for later conversations', t => {
+  for (const [file, why] of [
+    ['agent/shell-snapshots/snapshot.sh', /may have changed shell-snapshots\/snapshot.sh/],
+    ['agent/projects/-project/memory/MEMORY.md', /has left projects\/-project\/memory\/MEMORY.md/],
+  ] as const) {
+    const { put, restore } = places(t)
+    put('agent/projects/-project/conversation.jsonl')
+    assert.equal(restore(), undefined)
+    put(file)
+    assert.match(restore() ?? '', why)
+  }
 })
 
 test('a folder in memory counts if it is the sandbox’s own, not if it is a part of the machine’s', () => {
