@@ -20,9 +20,10 @@ const SCENARIO = JSON.stringify({
     // The journal names the other tasks too.
     match: { regex: `## Your task: \\S+\\n\\nnote ${name}` },
     turns: [
-      { tools: [{ Bash: { command: `echo "$PPID of task $PCC_ITERATION"`, description: 'x' } }] },
+      { tools: [{ Read: { file_path: '{{cwd}}/README.md' } }] },
       { tools: [{ Write: { file_path: `{{cwd}}/${name}.txt`, content: name } }] },
-      { text: `Noted ${name}.` },
+      // Long enough to look at its process meanwhile.
+      { text: `Noted ${name}.`, latency: 500 },
     ],
     otherwise: { text: `Noted ${name} already.` },
   })),
@@ -44,10 +45,14 @@ function rowsOf({ paths }: DaemonProcess): Row[] {
   return db.prepare('select * from sessions order by started_at').all() as unknown as Row[]
 }
 
-/** What the commands of the tasks have printed: the pid of their agent, and the number of the task. */
-function pidsIn({ simulator }: RealWorld): string[] {
-  const texts = simulator.requests.flatMap(({ tool_results }) => tool_results.map(({ text }) => text))
-  return [...new Set(texts)].filter(text => text.includes('of task'))
+/** The process of each task, read when its model is asked for the last time. */
+async function readPids({ simulator }: RealWorld, daemon: DaemonProcess, names: string[]): Promise<(number | null)[]> {
+  const pids: (number | null)[] = []
+  for (const name of names) {
+    await simulator.waitForRequest(({ tool_results }) => tool_results.some(({ text }) => text.includes(`${name}.txt`)))
+    pids.push(rowsOf(daemon).find(({ agent_pid }) => agent_pid !== null)?.agent_pid ?? null)
+  }
+  return pids
 }
 
 test('tasks of a run share a process, up to execution.tasks_per_process, and each has its own conversation, log and cost', async t => {
@@ -55,13 +60,12 @@ test('tasks of a run share a process, up to execution.tasks_per_process, and eac
   const daemon = await startDaemon(t)
   for (const name of NAMES.slice(0, 3)) await world.add(daemon, `note ${name}`)
   const settings = { ...SETTINGS, PCC_EXECUTION_TASKS_PER_PROCESS: '2' }
-  const { outcome } = await world.over(daemon, await world.begin(daemon, { settings }))
-  assert.equal(outcome, 'complete')
-  const [first, second, third] = pidsIn(world)
-  const [pid] = first?.split(' ') ?? []
-  assert.deepEqual([first, second], [`${pid} of task 1`, `${pid} of task 2`])
-  assert.match(third ?? '', /of task 3$/)
-  assert.notEqual(third?.split(' ')[0], pid)
+  const run = await world.begin(daemon, { settings })
+  const [first, second, third] = await readPids(world, daemon, NAMES.slice(0, 3))
+  assert.equal((await world.over(daemon, run)).outcome, 'complete')
+  assert.ok(first && third)
+  assert.equal(second, first)
+  assert.notEqual(third, first)
   const rows = rowsOf(daemon)
   assert.equal(new Set(rows.map(row => row.vendor_id)).size, 3)
   assert.deepEqual(
@@ -80,7 +84,7 @@ test('tasks of a run share a process, up to execution.tasks_per_process, and eac
   const asked = world.simulator.requests.filter(({ first_prompt }) => first_prompt.includes('\n\nnote bravo'))
   assert.ok(asked.length > 0)
   const said = JSON.stringify(asked.map(({ body }) => body)).replaceAll(/<journal>[\s\S]*?<\/journal>/g, '')
-  assert.equal(said.includes('of task 1'), false, 'no call of the task before is in the next request')
+  assert.equal(said.includes('Noted alpha'), false, 'no word of the task before is in the next request')
 })
 
 test('tasks in worktrees share a process as long as they work in the same slot', async t => {
@@ -88,15 +92,11 @@ test('tasks in worktrees share a process as long as they work in the same slot',
   const daemon = await startDaemon(t)
   for (const name of NAMES.slice(0, 3)) await world.add(daemon, `note ${name}`)
   const settings = { PCC_GATES_TEST: 'test -f README.md' }
-  const { outcome } = await world.over(daemon, await world.begin(daemon, { settings }))
-  assert.equal(outcome, 'complete')
-  const pids = pidsIn(world)
-  assert.deepEqual(
-    pids.map(text => text.replace(/^\d+/, pids[0]?.split(' ')[0] ?? '')),
-    pids,
-    'one process did all three',
-  )
-  assert.equal(pids.length, 3)
+  const run = await world.begin(daemon, { settings })
+  const pids = await readPids(world, daemon, NAMES.slice(0, 3))
+  assert.equal((await world.over(daemon, run)).outcome, 'complete')
+  assert.ok(pids[0])
+  assert.deepEqual(pids, [pids[0], pids[0], pids[0]], 'one process did all three')
   const files = world.git('ls-tree', '--name-only', 'main').split('\n')
   assert.deepEqual(files, ['README.md', 'alpha.txt', 'bravo.txt', 'charlie.txt'], 'each was verified and merged')
   await until(() => world.git('worktree', 'list').split('\n').length === 1)
