@@ -9,6 +9,9 @@ import { ROOT } from './source-tree.ts'
 
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string }
 
+/** What `import type` of `perpetualcc/client` finds. */
+const CLIENT_TYPES = 'dist/client/types/domain/api-v1/client.d.ts'
+
 test('the packed program installs into an empty prefix and runs there', async t => {
   const work = tempDir(t, 'pcc-package-')
   const tarball = pack(work)
@@ -22,10 +25,18 @@ test('the packed program installs into an empty prefix and runs there', async t 
       [],
     )
     assert.deepEqual(
-      files.filter(path => /\.(tsx?|map)$|\.test\.js$/.test(path)),
+      files.filter(path => /(?<!\.d)\.tsx?$|\.map$|\.test\.js$/.test(path)),
       [],
     )
-    for (const path of ['README.md', 'CHANGELOG.md', 'LICENSE', 'bin/pcc.js', 'dist/cli/main.js', 'docs/errors.md']) {
+    for (const path of [
+      'README.md',
+      'CHANGELOG.md',
+      'LICENSE',
+      'bin/pcc.js',
+      'dist/cli/main.js',
+      'docs/errors.md',
+      CLIENT_TYPES,
+    ]) {
       assert.ok(files.includes(path), `${path} is in the tarball`)
     }
   })

@@ -27,7 +27,7 @@ ${turns(n => `      - { tools: [{ Bash: { command: "echo ${'so '.repeat(n)}", de
   - name: multiplies
     match: fork
     turns:
-      - tools: [{ Bash: { command: "for n in $(seq 120); do sleep 50 & done; wait", description: Multiply } }]
+      - tools: [{ Bash: { command: "${'sleep 50 & '.repeat(120)}wait", description: Multiply } }]
       - text: Never.
 `
 
