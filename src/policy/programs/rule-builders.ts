@@ -230,7 +230,7 @@ export interface WrapperRow extends FlagSpec {
   /** Flags whose value a shell reads. */
   shell?: string[]
   /** A reason that is added for every call, whatever it runs. */
-  besides?: { risk: Risk; code: string; text: string }
+  besides?: { risk: Risk; code: string; text: string; held?: true }
   /** Set if the remaining words are joined and read by a shell (`watch`). */
   joins?: boolean
   /** Set if it starts a shell where there is nothing to run: what it reads then is a script. */
@@ -244,7 +244,7 @@ export function wrapper(row: WrapperRow = {}): ProgramRule {
   const table = flagTable(row)
   return call => {
     const { besides, alone } = row
-    if (besides) call.say(besides.code, besides.risk, `${call.name} ${besides.text}`)
+    if (besides) call[besides.held ? 'hold' : 'say'](besides.code, besides.risk, `${call.name} ${besides.text}`)
     const seen = stripWrapper(call, table, row)
     const script = seen.flags.find(flag => row.shell?.includes(flag.name))
     if (script?.value) call.shell(script.value)

@@ -14,7 +14,7 @@ export const WRAPPERS: ProgramRules = {
   ...named('linux32 linux64 i386 i686 x86_64 aarch64 uname26', wrapper({ harmless: ARCH, shellAlone: true })),
   setsid: wrapper({
     harmless: '-cfw --ctty --fork --wait',
-    besides: { risk: 'MEDIUM', code: 'persist', text: 'lets it go on when the session has ended' },
+    besides: { risk: 'MEDIUM', code: 'proc.detach', text: 'lets it go on when the session has ended', held: true },
   }),
   unbuffer: wrapper({ harmless: '-p' }),
   caffeinate: wrapper({ harmless: '-disum -t: -w:' }),

@@ -15,7 +15,7 @@ export function leaveToSandbox(assessment: Assessment): Assessment {
 
 /** Reasons that a sandbox settles by itself wherever they are held. */
 const SETTLED: ReadonlySet<string> = new Set(
-  'proc.kill proc.listed file.delete env.hijack cwd.outside path.outside path.secret net.serve'.split(' '),
+  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve'.split(' '),
 )
 
 /**
@@ -82,7 +82,7 @@ const QUIET: ReadonlySet<string> = new Set([
   ...`date pwd cd true false : test [ sleep basename dirname stat file du df which base64 md5sum sha256sum xxd od tree find wait`.split(
     ' ',
   ),
-  ...['nohup', 'timeout', 'time', 'nice', 'stdbuf', ...WRITERS],
+  ...['nohup', 'setsid', 'timeout', 'time', 'nice', 'stdbuf', ...WRITERS],
 ])
 
 /**

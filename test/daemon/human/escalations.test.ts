@@ -14,7 +14,7 @@ conversations:
   - match: night shift
     turns:
       - tools:
-          - Bash: { command: ln -s README.md linked, description: Link }
+          - Bash: { command: 'for n in $(seq 50); do touch linked & done; wait', description: Touch }
       - tools:
           - Bash: { command: rm kept, description: Remove }
       - tools:
@@ -33,7 +33,7 @@ test('what was refused at night is listed in the morning; a yes counts next time
   assert.deepEqual(
     rows.map(({ number, risk, normalised, state, count }) => [number, risk, normalised, state, count]),
     [
-      [1, 'MEDIUM', 'Bash ln -s README.md linked', 'denied', 1],
+      [1, 'MEDIUM', 'Bash for n in $(seq 50); do touch linked & done; wait', 'denied', 1],
       [2, 'HIGH', 'Bash rm kept', 'denied', 2],
     ],
   )
