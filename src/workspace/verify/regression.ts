@@ -251,7 +251,7 @@ export async function openBaseCheckout(
   const top = join(runDir, BASES_FOLDER, shortId('base'))
   await mkdir(dirname(top), { recursive: true, mode: 0o700 })
   const close = async () => {
-    await git(work.top, ['worktree', 'remove', '--force', '--force', top])
+    if ((await git(work.top, ['worktree', 'remove', '--force', '--force', top])).ok) return
     await rm(top, { recursive: true, force: true })
     await git(work.top, ['worktree', 'prune'])
   }
