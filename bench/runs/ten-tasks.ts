@@ -11,7 +11,16 @@ const TURNS = 4
 
 /** Ten scripted tasks through `pcc run`, one after the other, compared with ten bare `claude -p` with the same turns, model and environment. */
 export async function benchRuns(): Promise<BenchRow[]> {
-  await using arena = await openArena(SCENARIO)
+  const what = `ten tasks of ${TURNS} turns through pcc run, against ten bare claude -p`
+  return [
+    ...(await benchTen(what, { usesShell: false })),
+    ...(await benchTen(`${what}, each with a command`, { usesShell: true })),
+  ]
+}
+
+/** A task that only reads and writes files leaves its process to the next one; one that runs a command does not. */
+async function benchTen(what: string, { usesShell }: { usesShell: boolean }): Promise<BenchRow[]> {
+  await using arena = await openArena(scenario({ usesShell }))
   const { dir, dist, env, simulator, pcc, claude } = arena
   const project = join(dir, 'project')
   mkdirSync(project)
@@ -37,12 +46,14 @@ export async function benchRuns(): Promise<BenchRow[]> {
     // The first fills caches.
     if (round > 0) rounds.push(measured)
   }
+  const rows = rowsOf(what, rounds, { time: 0.5 })
+  if (!usesShell) return rows
   // A process is started ahead where the one at work is not used again.
   const ahead = { ...env, PCC_EXECUTION_TASKS_PER_PROCESS: '1', PCC_EXECUTION_WARM_CORES: '0' }
   const early = (...args: string[]) => run(process.execPath, [dist, ...args], { env: ahead, cwd: dir })
   const peak = await warmPeakMb({ pcc: early, env, project, tasks: [taskOf('slow'), taskOf('alpha')] })
   return [
-    ...rowsOf(`ten tasks of ${TURNS} turns through pcc run, against ten bare claude -p`, rounds, { time: 0.5 }),
+    ...rows,
     {
       what: 'the process that waits for the next task of a run: most memory',
       measured: `${peak.toFixed(0)} MB`,
@@ -56,15 +67,18 @@ function taskOf(name: string): string {
   return `Write the note ${name}`
 }
 
-const turnsOf = (name: string) => [
+const turnsOf = (name: string, usesShell: boolean) => [
   { text: 'I look first.', tools: [{ Read: { file_path: '{{cwd}}/README.md' } }] },
   { tools: [{ Write: { file_path: `{{cwd}}/${name}.md`, content: 'A sample.\n' } }] },
-  { tools: [{ Read: { file_path: `{{cwd}}/${name}.md` } }] },
+  { tools: [usesShell ? { Bash: { command: `wc -l ${name}.md` } } : { Read: { file_path: `{{cwd}}/${name}.md` } }] },
   { text: 'The note is written.' },
 ]
-const SCENARIO = JSON.stringify({
-  conversations: [
-    { match: taskOf('slow'), turns: [{ text: 'That took long.', latency: 10_000 }] },
-    ...NAMES.map(name => ({ match: taskOf(name), turns: turnsOf(name) })),
-  ],
-})
+
+function scenario({ usesShell }: { usesShell: boolean }): string {
+  return JSON.stringify({
+    conversations: [
+      { match: taskOf('slow'), turns: [{ text: 'That took long.', latency: 10_000 }] },
+      ...NAMES.map(name => ({ match: taskOf(name), turns: turnsOf(name, usesShell) })),
+    ],
+  })
+}

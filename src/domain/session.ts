@@ -26,6 +26,8 @@ export interface Session extends AsyncDisposable {
   readonly served?: number
   /** Whether its process may serve another session after this one, as far as that is known by now. */
   readonly mayServeAnother?: boolean
+  /** Resolves with true once it is known that its process serves no other session; with false if the session ends before. */
+  readonly servesNoOther?: Promise<boolean>
   /**
    * Leaves the process to the next session that is opened with the same marker, and ends this one. To be called after the last turn,
    * in place of closing. If it returns a reason, nothing was done, and the session is closed as usual.

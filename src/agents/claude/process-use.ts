@@ -54,14 +54,17 @@ export class ProcessUse {
   }
 }
 
-/** Tools after which nothing stays in the process but what is in the conversation, its folders and its child processes. */
+/**
+ * Tools after which nothing stays in the process but what is in the conversation and its folders. A shell is none of them: code of the task
+ * runs beside the agent, can attach to it, and can write the file with which every later command begins.
+ */
 const FORGOTTEN_TOOLS = new Set([
-  ...['Read', 'Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'Glob', 'Grep', 'LS', 'Bash', 'TodoWrite', 'Agent'],
+  ...['Read', 'Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'Glob', 'Grep', 'LS', 'TodoWrite', 'Agent'],
   ...['AskUserQuestion', 'ToolSearch'],
 ])
 
 /**
- * Why a process is not used again after this event. Tools that are not known may leave something in it: a schedule, a mode, another folder, a
+ * Why a process is not used again after this event. Other tools may leave something in it: code, a schedule, a mode, another folder, a
  * loaded skill, a connection.
  */
 export function doubtAfter(event: SessionEvent): string | undefined {

@@ -47,6 +47,7 @@ export class ClaudeSession implements Session {
   readonly #conversation: ClaudeConversation
   readonly #over: Promise<void>
   #recorder: Recorder | undefined
+  readonly #servesNoOther = Promise.withResolvers<boolean>()
   #isReleased = false
   #closing: Promise<void> | undefined
   #reofferTimer: NodeJS.Timeout | undefined
@@ -86,6 +87,10 @@ export class ClaudeSession implements Session {
 
   get mayServeAnother(): boolean {
     return this.#whyNotAnother() === undefined
+  }
+
+  get servesNoOther(): Promise<boolean> {
+    return this.#servesNoOther.promise
   }
 
   get served(): number {
@@ -262,6 +267,7 @@ export class ClaudeSession implements Session {
     this.#recorder?.note({ pcc: 'ended', by, ...(by === 'agent' && failure && { failure }) })
     this.#recorder?.close()
     this.#emit(this.#conversation.end({ by, failure }))
+    this.#servesNoOther.resolve(false)
   }
 
   async #endProcess(): Promise<void> {
@@ -350,6 +356,7 @@ export class ClaudeSession implements Session {
       this.#process.use.notice(event)
       this.events.push(event)
     }
+    if (this.#process.use.doubt !== undefined) this.#servesNoOther.resolve(true)
   }
 }
 

@@ -46,16 +46,31 @@ export function settingsState({ env, cwd, settingSources, sandbox, strictMcp, ho
   )
   const texts = files.map(readText)
   const servers = strictMcp ? '' : serversIn(config, env)
-  const lists = listFiles(folders)
-  if (!lists) return { state: '', doubt: 'there are too many skills and plugins to compare' }
+  const listed = listFiles(folders)
+  if (!listed) return { state: '', doubt: 'there are too many skills and plugins to compare' }
   const state = createHash('sha256')
-    .update(JSON.stringify([files, texts, servers, lists]))
+    .update(JSON.stringify([files, texts, servers, ...listed]))
     .digest('hex')
-  const isHooked = !hooksOff && texts.some(text => text !== undefined && HOOK_OF_A_START.test(text))
-  return { state, ...(isHooked && { doubt: 'a hook of its settings runs when a process starts or ends' }) }
+  const isHooked =
+    !hooksOff &&
+    (hasMatch(texts, HOOKS) || hasMatch([...listed.keys()].filter(isOfAgent).map(readText), HOOKS_OF_AGENT))
+  const doubt = 'its settings run commands beside the agent'
+  return { state, ...((isHooked || hasMatch(texts, HELPERS)) && { doubt }) }
 }
 
-const HOOK_OF_A_START = /"(SessionStart|SessionEnd|Setup)"/
+// A hook that formats or tests runs code of the project, which the task may have written: it is as good as a shell. Plugins have hooks of their own.
+const HOOKS = /"(hooks|enabledPlugins)"\s*:\s*\{\s*[^}\s]/
+const HOOKS_OF_AGENT = /^hooks\s*:/m
+/** Other settings that name a command. */
+const HELPERS = /"\w*(Helper|AuthRefresh|CredentialExport|StatusLine|statusLine|fileSuggestion)"/
+
+function isOfAgent(path: string): boolean {
+  return /\/agents\/.*\.md$/.test(path)
+}
+
+function hasMatch(texts: readonly (string | undefined)[], pattern: RegExp): boolean {
+  return texts.some(text => text !== undefined && pattern.test(text))
+}
 
 /** The servers of the person's own file, which Claude Code itself writes all the time. */
 function serversIn(config: string, env: OpenSession['env']): string {
@@ -72,16 +87,17 @@ function hasEntries(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length > 0
 }
 
-function listFiles(folders: string[]): string[] | undefined {
-  const found: string[] = []
+/** The files in these folders, with what changes when they do. */
+function listFiles(folders: string[]): Map<string, string> | undefined {
+  const found = new Map<string, string>()
   for (const open = [...folders]; open.length > 0; ) {
     const folder = open.pop() ?? ''
     for (const entry of entriesOf(folder)) {
       const path = join(folder, entry.name)
-      if (found.length > MOST_FILES) return undefined
+      if (found.size > MOST_FILES) return undefined
       if (entry.isDirectory() && !path.endsWith(OWN_STORE)) open.push(path)
       const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
-      if (!entry.isDirectory()) found.push(`${path} ${stats?.size} ${stats?.mtimeNs} ${stats?.ctimeNs}`)
+      if (!entry.isDirectory()) found.set(path, `${stats?.size} ${stats?.mtimeNs} ${stats?.ctimeNs}`)
     }
   }
   return found

@@ -67,7 +67,7 @@ const MEMORY_CHECK_MS = 5_000
  * next session takes over its marker; the driver checks whether the process fits, and ends one that does not.
  *
  * There are two kinds. The process of a session that is over is *kept*, where the driver can begin a fresh conversation in it. Where that is
- * not to be expected, a process is started *ahead* while the current task works: one per run, only beside a session that has a process
+ * not to be expected, or as soon as it is not any more, a process is started *ahead* while the current task works: one per run, only beside a session that has a process
  * itself, and only while a processor core is free. On busy cores it would slow the task down by what it saves after it.
  */
 export class WarmProcesses {
@@ -206,9 +206,10 @@ export class WarmProcesses {
     const current = liveSession(session)
     // This must not slow down the current session's own start, and a session that waits for a slot or a limit may wait for long.
     await current?.control.opened.promise
-    if (!warm.isWanted || !current?.agent.session || this.#isTight()) return
-    if (isLikelyKept(current, current.agent.session) || !(await this.#areFree(expected.freeCores))) return
-    if (!warm.isWanted) return
+    const agent = current?.agent.session
+    if (!warm.isWanted || !agent) return
+    if (isLikelyKept(current, agent) && !(await agent.servesNoOther)) return
+    if (!warm.isWanted || this.#isTight() || !(await this.#areFree(expected.freeCores)) || !warm.isWanted) return
     const prepared = await prepare(request)
     const { driver } = prepared
     if (!warm.isWanted || driver.cold) return

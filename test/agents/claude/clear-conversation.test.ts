@@ -111,8 +111,17 @@ test('a session may differ from the one before in its own things, and in nothing
 test('a process is not used again after a tool that is not known to leave nothing, nor after anything went wrong', () => {
   const call = (tool: string): SessionEvent => ({ kind: 'tool_request', callId: 'c', tool, input: {} })
   const ended = { kind: 'turn_ended', text: '', turns: 1, durationMs: 0, denials: 0 } as const
-  for (const tool of ['Read', 'Bash', 'Agent', 'mcp__pcc__log']) assert.equal(doubtAfter(call(tool)), undefined, tool)
-  for (const tool of ['CronCreate', 'EnterPlanMode', 'EnterWorktree', 'Skill', 'WebFetch', 'Monitor', 'mcp__other__x'])
+  for (const tool of ['Read', 'Write', 'Agent', 'mcp__pcc__log']) assert.equal(doubtAfter(call(tool)), undefined, tool)
+  for (const tool of [
+    'Bash',
+    'CronCreate',
+    'EnterPlanMode',
+    'EnterWorktree',
+    'Skill',
+    'WebFetch',
+    'Monitor',
+    'mcp__other__x',
+  ])
     assert.notEqual(doubtAfter(call(tool)), undefined, tool)
   assert.equal(doubtAfter({ ...ended, outcome: 'completed' }), undefined)
   for (const outcome of ['paused', 'parked', 'interrupted', 'capped', 'failed'] as const)

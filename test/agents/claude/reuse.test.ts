@@ -31,7 +31,8 @@ const LOOKING = [
   { tools: [{ mcp__pcc__log: { text: 'seen' } }] },
   { text: 'Looked.' },
 ]
-const CONVERSATIONS = [
+/** `config` is the agent's own folder. */
+const conversations = (config: string) => [
   { match: 'plant', turns: PLANTING },
   { match: 'help-left', turns: [{ text: 'Helped, left-help.' }] },
   { match: 'look', turns: LOOKING },
@@ -43,12 +44,24 @@ const CONVERSATIONS = [
       { text: 'Done.' },
     ],
   },
-  { match: 'leave a process', turns: [bash('setsid sleep 600 >/dev/null 2>&1 &'), { text: 'Done.' }] },
-  { match: 'leave', turns: [bash('echo left-rule > "$CLAUDE_CONFIG_DIR/CLAUDE.md"'), { text: 'Done.' }] },
+  {
+    match: 'send a helper',
+    turns: [
+      { tools: [{ Agent: { description: 'helps', prompt: 'run it', subagent_type: 'general-purpose' } }] },
+      { text: 'Done.' },
+    ],
+  },
+  { match: 'run it', turns: [bash('echo from-helper'), { text: 'Ran.' }] },
+  {
+    match: 'leave',
+    turns: [{ tools: [{ Write: { file_path: join(config, 'CLAUDE.md'), content: 'left-rule' } }] }, { text: 'Done.' }],
+  },
 ]
 
 async function reuseWorld(t: TestContext) {
-  const simulator = await openSimulator({ text: JSON.stringify({ conversations: CONVERSATIONS }) })
+  const home = tempDir(t, 'pcc-home-')
+  const scenario = { conversations: conversations(join(home, '.claude')) }
+  const simulator = await openSimulator({ text: JSON.stringify(scenario) })
   const lines: string[] = []
   const driver = await openDriver(claudeAgent, { log: line => void lines.push(line) })
   t.after(async () => {
@@ -56,7 +69,6 @@ async function reuseWorld(t: TestContext) {
     await simulator.close()
   })
   const project = gitProject(t, { 'sub/x.txt': 'x\n', 'unseen.txt': 'left-file\n', 'CLAUDE.md': 'old-rules\n' })
-  const home = tempDir(t, 'pcc-home-')
   const env = agentEnv(home, simulator.url)
   const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
   const subject = { name: 'Claude Code', asksEveryCall: true, project, worktree: undefined, home, paths }
@@ -141,9 +153,10 @@ test('a process that its task may have changed for good is ended, and the next t
   const marker = secretId(12)
   const left = await open('leave', marker)
   assert.equal(await left.session.release?.(), undefined)
+  assert.equal(await left.session.servesNoOther, false)
   assert.deepEqual(statesOf(marker), ['T'], 'what the task put into it does nothing beside those who check the task')
   driver.clearAhead?.({ marker })
-  const next = await open('leave a process', marker)
+  const next = await open('look', marker)
   assert.notEqual(next.pid, left.pid)
   const why = "the task before has left CLAUDE.md in the agent's own folder"
   assert.ok(
@@ -151,19 +164,18 @@ test('a process that its task may have changed for good is ended, and the next t
     lines.join('\n'),
   )
   assert.equal(next.told.includes('left-rule'), false)
-  assert.equal(await next.session.release?.(), 'a process of the task before may still run')
 })
 
 test('a task that used a shell is the last of its process, and leaves no note for later conversations', async t => {
-  const { open, lines, env } = await reuseWorld(t)
-  const marker = secretId(12)
-  const noted = await open('take a note', marker)
+  const { open, env } = await reuseWorld(t)
+  const noted = await open('take a note', secretId(12))
   assert.match(outputsOf(noted.events).join('\n'), /MEMORY\.md: Read-only file system/)
-  assert.equal(await noted.session.release?.(), undefined)
-  const next = await open('look', marker)
-  assert.notEqual(next.pid, noted.pid)
-  assert.match(lines.join('\n'), /is not used again: the task before may have changed shell-snapshots\//)
+  assert.equal(await noted.session.servesNoOther, true, 'a next process may be started meanwhile')
+  assert.equal(await release(noted.session), 'its task has used Bash')
   assert.deepEqual(globSync('projects/*/memory/*', { cwd: env['CLAUDE_CONFIG_DIR'] ?? '' }), [])
+  const helped = await open('send a helper', secretId(12), { isolation: 'namespace', sandbox: undefined })
+  assert.match(outputsOf(helped.events).join('\n'), /from-helper/)
+  assert.equal(await release(helped.session), 'its task has used Bash', 'without a sandbox, and by a subagent, too')
 })
 
 /** What the agents with this marker do: T is stopped. */

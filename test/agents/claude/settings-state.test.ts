@@ -55,13 +55,26 @@ test('what is read again for every conversation, or written all the time, is no 
   assert.equal(settingsState(open).state, state)
 })
 
-test('a process whose settings have a hook of its start or end serves one session, unless hooks are off', t => {
+test('a process whose settings run commands beside the agent serves one session', t => {
+  const hook = JSON.stringify({ hooks: { PostToolUse: [{ hooks: [{ type: 'command', command: 'npm run format' }] }] } })
+  const runs: [string, string][] = [
+    ['.claude/settings.json', hook],
+    ['~/.claude/settings.json', JSON.stringify({ hooks: { SessionStart: [] } }, null, 2)],
+    ['.claude/settings.local.json', JSON.stringify({ enabledPlugins: { 'formatter@team': true } })],
+    ['.claude/agents/helper.md', '---\nname: helper\nhooks:\n  PostToolUse: []\n---\n'],
+  ]
+  for (const [path, text] of runs) {
+    const { open, put } = settings(t)
+    put(path, text)
+    assert.match(settingsState(open).doubt ?? '', /run commands/, path)
+    assert.equal(settingsState({ ...open, hooksOff: true }).doubt, undefined, path)
+  }
   const { open, put } = settings(t)
-  put('.claude/settings.json', JSON.stringify({ hooks: { PostToolUse: [] } }))
+  put('.claude/settings.json', JSON.stringify({ hooks: {}, enabledPlugins: {}, model: 'opus' }))
+  put('.claude/agents/helper.md', '---\nname: helper\n---\nHooks: none.\n')
   assert.equal(settingsState(open).doubt, undefined)
-  put('.claude/settings.json', JSON.stringify({ hooks: { SessionStart: [] } }))
-  assert.match(settingsState(open).doubt ?? '', /hook/)
-  assert.equal(settingsState({ ...open, hooksOff: true }).doubt, undefined)
+  put('.claude/settings.json', JSON.stringify({ apiKeyHelper: './key.sh' }))
+  assert.match(settingsState({ ...open, hooksOff: true }).doubt ?? '', /run commands/)
   assert.equal(settingsState({ ...open, settingSources: ['user'] }).doubt, undefined)
 })
 

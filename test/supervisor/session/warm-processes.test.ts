@@ -28,7 +28,8 @@ function deps(t: TestContext, { isOpen = true, mayServeAnother = false } = {}) {
   const current = aLiveSession()
   current.row.options = { ...current.row.options, run: { id: 'r-1', iteration: 1, total: 3 } }
   Object.assign(current.control, { opened })
-  const session = { mayServeAnother, release: async () => undefined } as unknown as Session
+  const last = Promise.withResolvers<boolean>()
+  const session = { mayServeAnother, servesNoOther: last.promise, release: async () => undefined } as unknown as Session
   if (isOpen) current.agent.session = session
   const machine = { crowded: false, available: 4 * GB, free: 1 }
   const markers = new WarmMarkers(tempDir(t))
@@ -53,7 +54,7 @@ function deps(t: TestContext, { isOpen = true, mayServeAnother = false } = {}) {
   const request = { project: '/p', task: 'x', env: {}, run: { id: 'r-1', iteration: 2, total: 3 } }
   const worktree = { project: '/p', task: 't-000001', attempt: 1 }
   const expect = (at = 's-1') => warm.expect({ session: at, request, worktree, freeCores: 1 })
-  return { warm, released, waiting, driver, machine, markers, opened, expect }
+  return { warm, released, waiting, driver, machine, markers, opened, last, expect }
 }
 
 test('no process is started before the agent of the current task is open, nor when it never opens', async t => {
@@ -189,15 +190,31 @@ test('a kept process is ended when its run is dropped, when memory is short, for
 })
 
 test('no process is started ahead while the one at work will probably be used again, nor while no core is free', async t => {
-  const { warm, waiting, machine, opened, expect } = deps(t, { mayServeAnother: true })
+  const { warm, waiting, machine, opened, last, expect } = deps(t, { mayServeAnother: true })
   opened.resolve()
-  await expect()
+  const expected = expect()
+  await new Promise(resolve => setImmediate(resolve))
   assert.deepEqual([waiting.size, warm.markerFor('r-1', '/p')], [0, undefined])
+  last.resolve(false)
+  await expected
+  assert.equal(waiting.size, 0)
   const busy = deps(t)
   busy.machine.free = 0.9
   busy.opened.resolve()
   await busy.expect()
   assert.deepEqual([busy.waiting.size, machine.free], [0, 1])
+})
+
+test('a process is started ahead as soon as the one at work will not be used again, unless its run is over', async t => {
+  for (const isOver of [false, true]) {
+    const { warm, waiting, opened, last, expect } = deps(t, { mayServeAnother: true })
+    opened.resolve()
+    const expected = expect()
+    if (isOver) await warm.drop('r-1')
+    last.resolve(true)
+    await expected
+    assert.equal(waiting.size, isOver ? 0 : 1)
+  }
 })
 
 test('a worktree that is reserved, made and released at the same time is made once, and stays', async t => {

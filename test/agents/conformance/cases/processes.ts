@@ -132,8 +132,8 @@ export function warmCases(adapter: Adapter): void {
 /** Processes that serve several sessions, one after the other, if any. */
 export function reuseCases(adapter: Adapter): void {
   const scripts = [
-    { prompt: 'first', steps: [{ calls: [{ run: 'touch first.txt' }] }, { say: 'First.' }] },
-    { prompt: 'second', steps: [{ calls: [{ run: 'touch second.txt' }] }, { say: 'Second.' }] },
+    { prompt: 'first', steps: [{ calls: [{ write: 'first.txt', content: 'x' }] }, { say: 'First.' }] },
+    { prompt: 'second', steps: [{ calls: [{ write: 'second.txt', content: 'x' }] }, { say: 'Second.' }] },
   ]
   pointTest(adapter, 'reuse', 'a process that is left to the next session begins a new conversation with its asks', {
     full: async t => {
