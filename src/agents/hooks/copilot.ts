@@ -3,7 +3,7 @@ import type { HookEvent, HookManifest } from '../../domain/hooks.ts'
 import { readPatch } from './patch.ts'
 import { callFields, findExitCode, nameByTable, nameUnknown, outputText, readEvent } from './read-event.ts'
 
-/** Copilot CLI. It says neither its mode nor the id of a call nor the agent's last words. */
+/** Copilot CLI. It says neither its mode nor the id of a call nor the agent's last words, which its record of the conversation has. */
 export const copilotHooks: HookManifest = {
   vendor: 'copilot',
   name: 'Copilot CLI',

@@ -140,6 +140,18 @@ export function contextFill(vendor: HookVendor, lines: readonly string[]): numbe
   return tokens / (last.window ?? said.at(-1) ?? usual)
 }
 
+/** Copilot CLI tells no hook the words of its agent, but writes them down. Those of a subagent name the call that started it. */
+const CopilotWords = z.object({
+  type: z.literal('assistant.message'),
+  data: z.object({ content: z.string(), parentToolCallId: z.undefined().optional() }),
+})
+
+/** The last words of the agent in these lines, for a vendor that does not send them; empty if there are none. */
+export function lastWords(vendor: HookVendor, lines: readonly string[]): string {
+  if (vendor !== 'copilot') return ''
+  return lines.flatMap(line => CopilotWords.safeParse(parseJson(line)).data?.data.content ?? []).at(-1) ?? ''
+}
+
 /**
  * List prices in US dollars for a million tokens, input and output, in the autumn of 2026: those of Claude as Claude Code 2.1.325 itself counts
  * them (an end-to-end test compares), the others as their vendors published them. The first match counts. A model that is missing has no

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
-import { contextFill, sumUsage } from '../../agents/hooks/usage.ts'
+import { contextFill, lastWords, sumUsage } from '../../agents/hooks/usage.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { HookEvent, HookEventOf } from '../../domain/hooks.ts'
 import { KeptTexts } from './kept-texts.ts'
@@ -32,12 +32,20 @@ const FULL = 0.9
 const LAST_BYTES = 1_000_000
 
 /** Whether the context of a conversation is so full that going on makes no sense; false where that is not known. */
-export function isContextFull({ transcript, vendor }: HookEvent): boolean {
+export function isContextFull(event: HookEvent): boolean {
+  return (contextFill(event.vendor, readEnd(event)) ?? 0) >= FULL
+}
+
+/** The last words of the agent, from its record where the vendor does not send them. Of a subagent's record nothing is known. */
+export function readLastWords(event: HookEventOf<'stop'>): string {
+  return event.text || (event.agent_type === undefined ? lastWords(event.vendor, readEnd(event)) : '')
+}
+
+function readEnd({ transcript }: HookEvent): string[] {
   try {
-    const { lines } = readLines(transcript ?? '', -LAST_BYTES, false)
-    return (contextFill(vendor, lines) ?? 0) >= FULL
+    return readLines(transcript ?? '', -LAST_BYTES, false).lines
   } catch {
-    return false // there is no record, or it may not be read
+    return [] // there is no record, or it may not be read
   }
 }
 

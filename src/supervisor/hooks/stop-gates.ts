@@ -19,7 +19,7 @@ import {
   runStopGates,
 } from './run-stop-gates.ts'
 import { changeSessionNotes, readSessionNotes, type SessionKey, type SessionNotes, saysFirst } from './session-notes.ts'
-import { isContextFull } from './session-usage.ts'
+import { isContextFull, readLastWords } from './session-usage.ts'
 
 export interface StopGateDeps {
   settings(context: HookContext): Promise<HookSettings>
@@ -84,7 +84,7 @@ async function findWork(event: StopEvent, context: HookContext, deps: StopGateDe
 async function answerStop(event: StopEvent, context: HookContext, deps: StopGateDeps): Promise<Said> {
   if (event.background > 0 || isInsideGate(context)) return undefined
   const work = await findWork(event, context, deps)
-  if (!readCompletionClaim(event.text, { task: work?.task?.id })) return undefined
+  if (!readCompletionClaim(readLastWords(event), { task: work?.task?.id })) return undefined
   const settings = await deps.settings(context)
   if (!settings.gates || settings.stopBlocks === 0) return undefined
   if (isContextFull(event)) return sayOnce(event, context, { what: 'full context', notice: FULL_CONTEXT })

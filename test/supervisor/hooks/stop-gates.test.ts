@@ -74,6 +74,23 @@ test('nothing runs where the agent does not say that it is done, has a full cont
   assert.ok(!stopGatesFeature({ settings }).kinds.includes('compaction'))
 })
 
+test('an agent of Copilot CLI, which tells a hook no words, is held by those in its record, and its subagent is not', async t => {
+  const world = openWorld(t)
+  const transcript = join(world.home, 'events.jsonl')
+  const say = (...words: object[]) => {
+    const lines = words.map(data => JSON.stringify({ type: 'assistant.message', data }))
+    writeFileSync(transcript, [...lines, '{"type":"hook.start","data":{}}', ''].join('\n'))
+  }
+  const copilot = { vendor: 'copilot', native: 'agentStop', text: '', transcript } as const
+  say({ content: 'TASK COMPLETE' }, { content: 'Shall I go on?' })
+  assert.equal((await ask(world, copilot)).decision, 'none')
+  say({ content: 'Shall I go on?' }, { content: 'TASK COMPLETE', parentToolCallId: 'c-1' })
+  assert.equal((await ask(world, copilot)).decision, 'none', 'those were the words of a subagent')
+  say({ content: 'Shall I go on?' }, { content: 'TASK COMPLETE' })
+  assert.equal((await ask(world, { ...copilot, agent_type: 'explore' })).decision, 'none')
+  assert.equal((await ask(world, copilot)).decision, 'continue')
+})
+
 test('hooks.gates = "off" runs none of them, and a profile runs its own', async t => {
   const world = openWorld(t)
   world.configure(`${OPEN}[hooks]\ngates = "off"\n`)
