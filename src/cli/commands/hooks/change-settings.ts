@@ -16,7 +16,7 @@ import {
   writeInstalled,
 } from './record.ts'
 import { readSettingsFile, type SettingsOnDisk } from './settings-file.ts'
-import type { HookFile } from './vendor-files.ts'
+import { type HookFile, listHooks } from './vendor-files.ts'
 
 /** What is to become of one settings file. Nothing is written yet. */
 export interface SettingsChange {
@@ -35,14 +35,23 @@ interface PlanContext {
   isOurs: (value: unknown) => boolean
 }
 
-/** Plans to add these hooks, in place of those that are there already. Throws an `AppError` with the reason if the file cannot be changed. */
+/**
+ * Plans to add these hooks, in place of those that are there already. If all are there, wherever and however somebody has written them, the
+ * file stays. Throws an `AppError` with the reason if the file cannot be changed.
+ */
 export function planInstall(file: HookFile, additions: readonly Addition[], context: PlanContext): SettingsChange {
   return explain(file, () => {
     const found = readSettingsFile(file)
     const before = withoutOurs(file, found, context)
     const text = before?.toString('utf8') ?? ''
-    const { text: after, trace } = addElements(text.trim() === '' ? file.blank : text, additions)
-    return { file, found, before, after: Buffer.from(after), trace }
+    const { text: wanted, trace } = addElements(text.trim() === '' ? file.blank : text, additions)
+    const ours = (settings: string) =>
+      listHooks(parseValue(settings))
+        .filter(({ hook }) => context.isOurs(hook))
+        .map(each => JSON.stringify(each))
+        .sort()
+    const isThere = found.bytes && found.text.trim() !== '' && isDeepStrictEqual(ours(found.text), ours(wanted))
+    return { file, found, before, after: isThere ? found.bytes : Buffer.from(wanted), trace }
   })
 }
 
@@ -129,7 +138,7 @@ function install(
   }
   writeInstalled(paths, { ...record, place, files: [...record.files.filter(each => each !== old), entry] })
   if (old && old.backup !== entry.backup) dropUnused(paths, old.backup)
-  replaceFile(path, after, found.mode)
+  if (!isSame(found.bytes, after)) replaceFile(path, after, found.mode)
 }
 
 function uninstall(paths: Pick<AppPaths, 'home'>, { file, after, found }: SettingsChange): void {

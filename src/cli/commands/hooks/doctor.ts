@@ -13,8 +13,7 @@ import { HookOutbox } from '../../../supervisor/hooks/outbox.ts'
 import { type CommandContext, ExitCode } from '../../context.ts'
 import { dateTime } from '../../render/format.ts'
 import type { Tone } from '../../render/text.ts'
-import { isStrictJson, parseValue } from './edit-json.ts'
-import { ignoresComments } from './install.ts'
+import { parseValue } from './edit-json.ts'
 import { type AgentHooks, type HookState, readAgents } from './status.ts'
 import { type HookChoice, otherHooks, ownHook, vendorFolder } from './vendor-files.ts'
 
@@ -98,22 +97,19 @@ function checkFile({ scope, file, state, problem }: HookState): HookCheck[] {
   if (state === 'absent') return []
   if (state === 'unusable') return [{ what, result: 'failed', says: problem ?? file }]
   if (state === 'outdated')
-    return [
-      { what, result: 'failed', says: `hooks of another version in ${file}; write them again: pcc hooks install` },
-    ]
+    return [{ what, result: 'failed', says: `${OUTDATED} in ${file}; write them again: pcc hooks install` }]
   return [{ what, result: 'ok', says: `hooks installed in ${file}` }]
 }
 
+const OUTDATED = 'hooks of another version of pcc, or changed since,'
+
 /** Settings beside the hooks that switch them off, and hooks of others for the same calls. */
-function checkContent({ file }: HookState, manifest: HookManifest, { paths }: CommandContext): HookCheck[] {
-  const text = readFileSync(file, 'utf8')
-  const value = parseValue(text)
+function checkContent({ file, problem }: HookState, manifest: HookManifest, { paths }: CommandContext): HookCheck[] {
+  const value = parseValue(readFileSync(file, 'utf8'))
   const isOurs = ownHook(paths, readListener(paths)?.port)
   const others = otherHooks(value, manifest, isOurs)
   return [
-    ...(manifest.comments || isStrictJson(text)
-      ? []
-      : [{ what: 'comments', result: 'failed' as const, says: ignoresComments(manifest, file) }]),
+    ...(problem === undefined ? [] : [{ what: 'comments', result: 'failed' as const, says: problem }]),
     ...(isSwitchedOff(value)
       ? [{ what: 'switch', result: 'failed' as const, says: `${file} switches all hooks off` }]
       : []),

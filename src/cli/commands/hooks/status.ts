@@ -9,11 +9,12 @@ import { type LayerFile, listLayers } from '../../../policy/layers.ts'
 import { trustedFile, trustStatus } from '../../../policy/trust/trust.ts'
 import type { CommandContext } from '../../context.ts'
 import { isChange, planUninstall } from './change-settings.ts'
-import { usesHttp, wantedChange } from './install.ts'
+import { isStrictJson } from './edit-json.ts'
+import { ignoresComments, usesHttp, wantedChange } from './install.ts'
 import { readInstalled } from './record.ts'
 import { findVendorProgram, findVendors, type HookChoice, type HookFile, hookFile, ownHook } from './vendor-files.ts'
 
-/** One settings file and whether our hooks are in it. `outdated`: another version of pcc wrote them. */
+/** One settings file and whether our hooks are in it. `outdated`: another version of pcc wrote them, or somebody changed them. */
 export interface HookState {
   scope: 'user' | 'project'
   file: string
@@ -65,7 +66,7 @@ function agentLines({ name, files }: AgentHooks): string[] {
 
 const STATE_WORDS: Record<HookState['state'], string> = {
   installed: 'hooks installed',
-  outdated: 'hooks of another version; write them again with pcc hooks install',
+  outdated: 'hooks of another version of pcc, or changed since; write them again with pcc hooks install',
   absent: 'no hooks of pcc',
   unusable: 'settings cannot be used',
 }
@@ -101,10 +102,14 @@ async function readState(
   const state = { scope: file.scope, file: file.path }
   const isOurs = ownHook(paths, listener?.port)
   try {
-    if (!isChange(planUninstall(file, { paths, isOurs }))) return { ...state, state: 'absent' }
+    const planned = planUninstall(file, { paths, isOurs })
+    if (!isChange(planned)) return { ...state, state: 'absent' }
     const isCurrent = !isChange((await wantedChange(file, { paths, listener }))())
     const over = usesHttp(file, listener) ? { over: 'http' as const } : {}
-    return { ...state, state: isCurrent ? 'installed' : 'outdated', ...over }
+    const { manifest } = hookTranslator(file.vendor)
+    const isIgnored = !manifest.comments && !isStrictJson(planned.found.text)
+    const problem = isIgnored ? { problem: ignoresComments(manifest, file.path) } : {}
+    return { ...state, state: isCurrent ? 'installed' : 'outdated', ...over, ...problem }
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     return { ...state, state: 'unusable', problem: error.message }

@@ -191,11 +191,22 @@ const isText = (value: unknown): value is string => typeof value === 'string'
 
 /** The programs of other hooks for the same events before a call: they may change what was judged, or answer differently. */
 export function otherHooks(value: unknown, { events }: HookManifest, isOurs: (value: unknown) => boolean): string[] {
-  const hooks = isObject(value) && isObject(value['hooks']) ? value['hooks'] : {}
   const natives = [...(events.tool_before ?? []), ...(events.permission ?? [])]
-  const entries = natives.flatMap(native => (Array.isArray(hooks[native]) ? (hooks[native] as unknown[]) : []))
-  return entries
-    .flatMap(entry => (isObject(entry) && Array.isArray(entry['hooks']) ? (entry['hooks'] as unknown[]) : [entry]))
-    .filter(hook => !isOurs(hook))
-    .map(hook => (isObject(hook) ? String(hook['command'] ?? hook['bash'] ?? hook['url'] ?? hook['type']) : 'a hook'))
+  return listHooks(value)
+    .filter(({ event, hook }) => natives.includes(event) && !isOurs(hook))
+    .map(({ hook }) =>
+      isObject(hook) ? String(hook['command'] ?? hook['bash'] ?? hook['url'] ?? hook['type']) : 'a hook',
+    )
+}
+
+/** The hooks of a settings file, each with its event and with what the group around it says, for example about which tools. */
+export function listHooks(value: unknown): { event: string; group: object; hook: unknown }[] {
+  const hooks = isObject(value) && isObject(value['hooks']) ? value['hooks'] : {}
+  return Object.entries(hooks).flatMap(([event, entries]) =>
+    (Array.isArray(entries) ? (entries as unknown[]) : []).flatMap(entry => {
+      const { hooks: inside, ...group } = isObject(entry) ? entry : {}
+      if (!Array.isArray(inside)) return [{ event, group: {}, hook: entry }]
+      return inside.map((hook: unknown) => ({ event, group, hook }))
+    }),
+  )
 }

@@ -16,7 +16,12 @@ import {
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor, hookRecord } from '../../../../src/base/app-paths.ts'
-import { applyChange, planInstall, planUninstall } from '../../../../src/cli/commands/hooks/change-settings.ts'
+import {
+  applyChange,
+  isChange,
+  planInstall,
+  planUninstall,
+} from '../../../../src/cli/commands/hooks/change-settings.ts'
 import { parseValue } from '../../../../src/cli/commands/hooks/edit-json.ts'
 import { wantedChange } from '../../../../src/cli/commands/hooks/install.ts'
 import { hookAdditions, hookFile, ownHook } from '../../../../src/cli/commands/hooks/vendor-files.ts'
@@ -134,6 +139,38 @@ test('what a person wrote around the hooks stays, and exactly the hooks go', t =
     readFileSync(file.path, 'utf8'),
     SETTINGS.replace('"opus"', '"sonnet"').replace('// mine', '// still mine'),
   )
+})
+
+test('hooks that are all there stay where somebody has put them, and one that is missing or narrowed to a tool is written again', t => {
+  const { file, install, uninstall, plan } = installer(t)
+  write(file.path, '{"model": "opus"}')
+  install()
+  const change = (edit: (hooks: Record<string, Record<string, unknown>[]>) => void) => {
+    const settings = JSON.parse(readFileSync(file.path, 'utf8')) as { hooks: Record<string, Record<string, unknown>[]> }
+    edit(settings.hooks)
+    writeFileSync(file.path, JSON.stringify(settings, null, 4))
+    return isChange(plan())
+  }
+  const own = { hooks: [{ type: 'command', command: 'mine' }] }
+  assert.equal(
+    change(hooks => hooks['Stop']?.push(own)),
+    false,
+  )
+  assert.equal(
+    change(hooks => delete hooks['Stop']?.[0]?.['hooks']),
+    true,
+    'one is missing',
+  )
+  install()
+  assert.equal(
+    change(hooks => Object.assign(hooks['PreToolUse']?.[0] ?? {}, { matcher: 'Bash' })),
+    true,
+    'other tools would not be judged',
+  )
+  install()
+  uninstall()
+  const left = JSON.parse(readFileSync(file.path, 'utf8')) as { model: string; hooks: object }
+  assert.deepEqual(left, { model: 'opus', hooks: { Stop: [{}, own] } })
 })
 
 test('a file that was made for the hooks stays if the person put something into it', t => {
