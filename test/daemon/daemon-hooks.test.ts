@@ -74,6 +74,32 @@ test('over loopback too a hook says nothing inside a session that is at work her
   assert.match(await askOverLoopback(t, daemon, marker), /"deny"/, 'a session that is over silences nothing')
 })
 
+test('inside what pcc started itself no model is asked about a call, and no agent judges at a stop', async t => {
+  const { daemon } = await scriptedWorld(t, scriptedAgent())
+  const project = gitProject(t)
+  writeFileSync(daemon.paths.configFile, '[gates]\nverifier = "on"\n')
+  let asked = 0
+  const brainsFor = async () => {
+    asked++
+    return []
+  }
+  const hooks = openDaemonHooks({ ...daemon, brainsFor })
+  const ask = async (native: string, more: object, ours: boolean) => {
+    const caller = { id: `${native}-${ours}`, ppid: 0, folder: project, env: {} }
+    const stdin = { session_id: 'c-1', cwd: project, hook_event_name: native, ...more }
+    const peer = { kind: 'process', pid: 0, command: '', lowered: false, ours, chain: [] } as const
+    const peers = async () => [{ ...peer, values: new Set<string>(), brands: new Set<string>() }]
+    const signal = AbortSignal.timeout(20_000)
+    return (await hooks.answer({ vendor: 'claude', native, stdin, caller, signal }, peers)).stdout
+  }
+  const call = { tool_name: 'Bash', tool_input: { command: 'frobnicate --all' } }
+  const claim = { last_assistant_message: 'TASK COMPLETE' }
+  assert.deepEqual([await ask('PermissionRequest', call, true), asked], ['', 0])
+  assert.equal(await ask('Stop', claim, true), '')
+  assert.deepEqual([await ask('PermissionRequest', call, false), asked], ['', 1])
+  assert.match(await ask('Stop', claim, false), /verifier/)
+})
+
 test('a conversation with a role gets what that role may read, which is recorded with the role, as is what it does', async t => {
   const { daemon, store } = await scriptedWorld(t, scriptedAgent(), { PCC_MEMORY_ENABLED: 'true' })
   const project = gitProject(t)

@@ -89,23 +89,27 @@ function readChosen([flag, path = '', ...more]: readonly string[]): Record<strin
   return others && name !== undefined ? { [name]: path, ...others } : undefined
 }
 
-/**
- * Asks the daemon, or decides here by the same code if there is none, or it stalls or dies. Whatever fails on the way, the answer
- * refuses where the event decides something.
- */
+/** Asks the daemon, or decides here by the same code if there is none, or it stalls or dies. */
 async function runRouterHook(hook: RouterHook): Promise<number> {
-  const { vendor, event } = hook
-  const withinMs = answerWithinMs(vendor, event)
-  const { promise: late, resolve } = Promise.withResolvers<HookOutput>()
-  const deadline = setTimeout(() => resolve(refuseHook(vendor, event, TOO_SLOW)), withinMs)
-  const answer = answerEvent(hook, withinMs).catch(error => {
-    return refuseHook(vendor, event, `pcc could not judge this: ${messageOf(error)}. ${LOOK}`)
-  })
-  const { stdout, stderr, exit } = await Promise.race([answer, late])
-  clearTimeout(deadline)
+  const withinMs = answerWithinMs(hook.vendor, hook.event)
+  const { stdout, stderr, exit } = await refuseUnlessAnswered(hook, withinMs, answerEvent(hook, withinMs))
   writeAll(1, stdout)
   writeAll(2, stderr)
   return exit
+}
+
+/** The answer; where it fails or comes too late, a refusal where the event decides something. */
+export async function refuseUnlessAnswered(
+  { vendor, event }: Pick<RouterHook, 'vendor' | 'event'>,
+  withinMs: number,
+  answer: Promise<HookOutput>,
+): Promise<HookOutput> {
+  const { promise: late, resolve } = Promise.withResolvers<HookOutput>()
+  const deadline = setTimeout(() => resolve(refuseHook(vendor, event, TOO_SLOW)), withinMs)
+  const given = answer.catch(error => {
+    return refuseHook(vendor, event, `pcc could not judge this: ${messageOf(error)}. ${LOOK}`)
+  })
+  return Promise.race([given, late]).finally(() => clearTimeout(deadline))
 }
 
 const TOO_SLOW = `pcc did not decide in time. ${LOOK}`

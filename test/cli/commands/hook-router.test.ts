@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { hookTranslator } from '../../../src/agents/hooks/vendors.ts'
-import { answerWithinMs, daemonWithinMs } from '../../../src/cli/commands/hook.ts'
+import { rawStartTime } from '../../../src/base/process/process-table.ts'
+import { answerWithinMs, daemonWithinMs, refuseUnlessAnswered } from '../../../src/cli/commands/hook.ts'
 import { HOOK_VENDORS, type HookEventKind } from '../../../src/domain/hooks.ts'
 import { startDaemon } from '../../daemon/daemon-process.ts'
 import { BIN } from '../../support/program.ts'
@@ -30,6 +32,18 @@ test('a hook answers before its vendor stops waiting', () => {
   }
 })
 
+test('an answer that fails or comes too late refuses a call, and holds nothing else', async () => {
+  const late = () => new Promise<never>(() => {})
+  const broken = () => Promise.reject(new Error('broken'))
+  for (const answer of [late, broken]) {
+    const refused = await refuseUnlessAnswered({ vendor: 'codex', event: 'PreToolUse' }, 1, answer())
+    assert.deepEqual([refused.exit, refused.stdout], [2, ''])
+    assert.match(refused.stderr, answer === late ? /not decide in time/ : /could not judge this: broken/)
+    const silent = await refuseUnlessAnswered({ vendor: 'codex', event: 'Stop' }, 1, answer())
+    assert.deepEqual(silent, { stdout: '', stderr: '', exit: 0 })
+  }
+})
+
 test('without a daemon a hook refuses a HIGH call, allows an everyday one, refuses what it cannot read, and keeps all for later', async t => {
   const home = realpathSync(tempDir(t))
   const project = realpathSync(gitProject(t))
@@ -49,10 +63,13 @@ test('a daemon judges by the same rules, and the agent that asked never speaks f
   const home = realpathSync(daemon.home)
   const project = realpathSync(gitProject(t))
   const stop = { args: ['daemon', 'stop'] }
-  const calls = [before(home, project, HIGH), before(home, project, 'git status'), stop, { ...stop, adrift: true }]
-  const [high, everyday, stopped, adrift] = await playVendor(home, project, calls)
+  const unreadable = { ...before(home, project, 'git status'), input: '{"tool_name":' }
+  const hooks = [before(home, project, HIGH), before(home, project, 'git status'), unreadable]
+  const calls = [...hooks, stop, { ...stop, adrift: true }]
+  const [high, everyday, refused, stopped, adrift] = await playVendor(home, project, calls)
   assert.equal(decisionOf(high), 'deny', JSON.stringify(high))
   assert.equal(decisionOf(everyday), 'allow', JSON.stringify(everyday))
+  assert.equal(refused?.code, 2, JSON.stringify(refused))
   assert.notEqual(stopped?.code, 0, JSON.stringify(stopped))
   assert.match(stopped?.err ?? '', /agent/i)
   assert.match(adrift?.err ?? '', /agent/i, 'nor does what it started and left')
@@ -63,6 +80,14 @@ test('a daemon judges by the same rules, and the agent that asked never speaks f
   assert.equal(existsSync(join(daemon.paths.data, 'hook-outbox')), false, 'the hooks reached the daemon')
 
   const env = { ...bareEnv(home), PCC_HOME: join(home, 'pcc') }
+  // Where a process cannot be branded, it and all below it are known by its number and start.
+  const script = 'read go; "$0" "$@"; exit $?'
+  const unbranded = spawn('/bin/sh', ['-c', script, process.execPath, BIN, 'daemon', 'stop'], { env })
+  const name = `${unbranded.pid}-${rawStartTime(unbranded.pid ?? 0)}`
+  writeFileSync(join(daemon.paths.run, 'vendor-processes', name), '')
+  unbranded.stdin.end('go\n')
+  assert.match(await text(unbranded.stderr), /agent/i)
+
   const following = spawn(process.execPath, [BIN, 'hooks', 'log', '-f', '--json', '--tail', '2'], { env })
   t.after(() => following.kill('SIGKILL'))
   const lines = createInterface(following.stdout)[Symbol.asyncIterator]()

@@ -92,6 +92,23 @@ test('an old answer, one below the threshold, and a yes to something grave are a
   assert.equal((await ask([grave])).decision, 'allow', 'the person said that it lasts')
 })
 
+test('a feature that fails refuses a call, and holds nothing else', async t => {
+  const world = openHookWorld(t)
+  const fails: HookFeature = {
+    name: 'broken',
+    kinds: ['tool_before', 'permission', 'stop'],
+    answer: () => Promise.reject(new Error('no')),
+  }
+  const call = { tool: 'Bash', input: { command: 'ls' } }
+  const events = [world.event('tool_before', call), world.event('permission', call), world.event('stop', { text: '' })]
+  const said = await Promise.all(events.map(event => answerHook(event, [fails], world.context())))
+  assert.deepEqual(
+    said.map(({ decision }) => decision),
+    ['deny', 'deny', 'none'],
+  )
+  assert.match(said[0]?.reason ?? '', /broken failed.*pcc hooks doctor/)
+})
+
 test('questions that cannot be read, and a memory that cannot, leave it to the vendor', async t => {
   const { ask } = await openQuestions(t)
   for (const questions of [undefined, [], 'x', [{ header: 'no text' }]])
