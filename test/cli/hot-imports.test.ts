@@ -30,6 +30,7 @@ test('a hot command imports exactly these few files, and neither commander, zod 
   assert.deepEqual(ours.filter(path => path !== 'test/cli/list-modules.ts').sort(), [
     'bin/pcc.js',
     'src/base/app-paths.ts',
+    'src/base/clock.ts',
     'src/base/neutral.ts',
     'src/base/program.ts',
     'src/cli/commands/list.ts',
