@@ -197,6 +197,7 @@ test('the settings that are written are valid, loosen nothing, and stay so when 
   assert.deepEqual(Object.keys(file.values).sort(), [
     'budgets.task.cost_usd',
     'budgets.task.wall_minutes',
+    'execution.model_strategy',
     'permissions.blocked_commands',
     'permissions.safe_directories',
     'permissions.unattended_high',
