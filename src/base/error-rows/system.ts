@@ -260,6 +260,12 @@ export const SYSTEM_ERRORS = {
     says: '{agent} has to run in a sandbox, and none is available: {problem}.',
     next: '{install} Or let it run without one: pcc config set agents.sandbox auto',
   },
+  sandbox_failed: {
+    exit: 1,
+    http: 503,
+    says: 'A sandbox could be made before, and cannot be made now: {problem}.',
+    next: 'Nothing is started without it. See whether memory, processes or the disk are used up, and try again.',
+  },
   sandbox_project: {
     exit: 2,
     http: 409,

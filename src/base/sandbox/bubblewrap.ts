@@ -88,8 +88,13 @@ export function describeProgram({ kind, version }: SandboxProgram): string {
 /** What this process has found out, for a minute: a trial takes some milliseconds, and every session and gate asks. */
 const found: { at: number; program: string | undefined; outcome: Promise<Bubblewrap> }[] = []
 const KEPT_MS = 60_000
+/** The programs that have made a sandbox. */
+const worked = new Set<string>()
 
-/** The same as `findBubblewrap`, from memory where a sandbox could be made a moment ago. A failure is looked at again each time. */
+/**
+ * The same as `findBubblewrap`, from memory where a sandbox could be made a moment ago. A failure is looked at again each time. Where one
+ * could be made before, a failure is an error: an agent that uses up memory or processes must not bring about that others run without.
+ */
 export async function lookForBubblewrap(env: Record<string, string | undefined> = process.env): Promise<Bubblewrap> {
   const [last] = found
   // Not by PATH: every git that writes has a folder of its own in it.
@@ -100,7 +105,10 @@ export async function lookForBubblewrap(env: Record<string, string | undefined> 
   }
   const outcome = findBubblewrap(env)
   found.splice(0, 1, { at: performance.now(), program, outcome })
-  return outcome
+  const now = await outcome
+  if ('program' in now) worked.add(now.program)
+  else if (program !== undefined && worked.has(program)) throw new AppError('sandbox_failed', { problem: now.problem })
+  return now
 }
 
 /** The program for a sandbox, or why there is none; undefined if none is wanted. With `required`, its absence is an error. */

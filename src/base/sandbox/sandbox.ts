@@ -19,10 +19,11 @@ import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblew
 import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
 import { guardGit, openGitSettings, plantableFile } from './git.ts'
 import { clearScratch, copySettings, makeScratch } from './home.ts'
+import { comparingCommand } from './mount-sources.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import { PrivateFolders } from './private-folders.ts'
 import { linkReplaced, seatbeltProfile } from './seatbelt.ts'
-import { writeFilter } from './seccomp.ts'
+import { scopedCommand, writeFilter } from './seccomp.ts'
 import type { SandboxNeeds, SandboxProgram, SandboxSettings } from './settings.ts'
 import { identifyMounts, mountsFor, realHome, type SandboxedCommand } from './visible-paths.ts'
 
@@ -123,11 +124,11 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     const mounts = mountsFor(starting, { settings, needs, reading, scratch, movedHome, readGitSettings })
     if (bubblewrap.kind === 'seatbelt') return wrapInSeatbelt(starting, mounts)
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
-    const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : commandLine(starting)
+    const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : scopedCommand(commandLine(starting))
+    const mounted = mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] })
     const args = [
-      ...[...NAMESPACES, ...ownIds(), ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args],
-      ...mountArgs({ ...mounts, shown: [...mounts.shown, ...network.shows] }),
-      ...['--chdir', starting.cwd, '--', ...inner],
+      ...[...NAMESPACES, ...ownIds(), ...(pidNamespace ? ['--unshare-pid'] : []), ...network.args, ...mounted],
+      ...['--chdir', starting.cwd, '--', ...comparingCommand(mounted, mounts.hidden, inner)],
     ]
     return {
       ...withLayers(bubblewrapCommand(bubblewrap.program, args, filter), mounts.layers, { scratch: scratch.caches }),

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { runShortSync } from '../process/run-short.ts'
 
 /** Numbers of one system call, by the kind of program that makes it. */
 type Numbers = [x64: number, ia32: number | null, arm64: number | null, arm: number | null]
@@ -102,4 +103,42 @@ function step(code: number, k: number, jump: { yes: number; no: number } = { yes
   bytes.writeUInt8(jump.no, 3)
   bytes.writeUInt32LE(k, 4)
   return bytes
+}
+
+/** Where systems keep it; git itself needs it. */
+const PERL = '/usr/bin/perl'
+
+/** The numbers of these calls are the same on all processors. */
+const CREATE_RULESET = 444
+const RESTRICT_SELF = 446
+/** From this version on Landlock knows scopes (Linux 6.12). */
+const FIRST_VERSION = 6
+
+/** A set of rules that has only a scope: abstract sockets of processes outside are not reached. Then it becomes the command. */
+const SCOPING = `my $rules = syscall(${CREATE_RULESET}, my $scope = pack('QQQ', 0, 0, 1), 24, 0);
+$rules >= 0 && syscall(${RESTRICT_SELF}, $rules, 0) == 0 or die "pcc: nothing was started: Landlock failed: $!\n";
+exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\n"`
+
+/**
+ * A command that cannot reach abstract sockets of the machine. They belong to the network and not to the file system, so no mount hides them:
+ * a desktop's X server listens on one, lets the person's own processes in without a key, and types for them.
+ */
+export function scopedCommand(command: string[]): string[] {
+  return canScope() ? [PERL, '-e', SCOPING, '--', ...command] : command
+}
+
+/** What was found out about this machine: it does not change while this process runs. */
+const machine: { canScope?: boolean } = {}
+
+/** Whether the kernel and the machine can do that: an old kernel cannot. */
+export function canScope(): boolean {
+  machine.canScope ??= readVersion() >= FIRST_VERSION
+  return machine.canScope
+}
+
+function readVersion(): number {
+  if (process.platform !== 'linux') return 0
+  const args = ['-e', `print syscall(${CREATE_RULESET}, 0, 0, 1)`]
+  const { stdout } = runShortSync({ command: PERL, args, cwd: '/', env: {}, timeoutMs: 5_000, maxBytes: 1_000 })
+  return Number(stdout) || 0
 }

@@ -8,6 +8,7 @@ import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
 import type { ReadGitSettings } from './git.ts'
 import { prepareAgentFolder, type Scratch } from './home.ts'
+import { followLinks } from './mount-sources.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
 /** Only these parts of a home directory are shown: programs and their files. A list of secrets would never be complete. */
@@ -47,6 +48,7 @@ export function mountsFor(
 ): Mounts & { layers: CacheLayer[] } {
   const home = realHome(inside.env)
   const secret = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
+  const existing = (paths: string[]) => existingPaths(paths, secret)
   const project = existing([
     inside.cwd,
     ...(settings.git && isInside(inside.cwd, settings.git.top) ? [settings.git.top] : []),
@@ -144,9 +146,9 @@ export function findHiddenPath(
   return paths.find(path => isIn(path, covers) && !isIn(path, shown))
 }
 
-/** Whether a sandbox for this project would show what it has to hide; throws then. */
+/** Whether a sandbox for this project, whose path has no links, would show what it has to hide; throws then. */
 export function checkProject(project: string, settings: Pick<SandboxSettings, 'hidden'>, home: string): void {
-  refuseExposed(project, realPaths([home, homedir(), ...settings.hidden]), existing([project]))
+  refuseExposed(project, realPaths([home, homedir(), ...settings.hidden]), [project])
 }
 
 /**
@@ -200,8 +202,14 @@ function librariesOf(path: string): string[] {
   return bin === undefined ? [] : ['lib', 'libexec', 'pyvenv.cfg'].map(name => join(dirname(bin), name))
 }
 
-function existing(paths: string[]): string[] {
-  return paths.filter(path => existsSync(path)).flatMap(path => [...new Set([path, realpathSync(path)])])
+/** The paths that exist, each with the one that it leads to; without those that an agent may have led to something hidden. */
+function existingPaths(paths: string[], hidden: string[]): string[] {
+  return paths
+    .filter(path => existsSync(path))
+    .flatMap(path => {
+      const real = followLinks(path, hidden)
+      return real === undefined ? [] : [...new Set([path, real])]
+    })
 }
 
 /** The paths that exist, without the links that lead to them: a mount is made where a link leads. */
@@ -248,8 +256,9 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
     const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')
     // A `.git` that is a file leads git to the repository, and could lead it to one of the agent's own.
     if (lstatSync(join(top, '.git'), { throwIfNoEntry: false })?.isFile()) kept.push(join(top, '.git'))
-    // The folder itself is mounted too: a mounted directory cannot be moved away.
-    return { writable: [common], kept, regained: [] }
+    // The folder itself is mounted too: a mounted directory cannot be moved away. Those that sandboxes of worktrees mount must not be either:
+    // a link in their place would be mounted there.
+    return { writable: [common], kept, regained: inCommon(...SHARED) }
   }
   const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
   const others = branches === undefined ? [] : inCommon(...OTHER_REFS)
@@ -257,9 +266,12 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
     writable: [],
     kept: [common, join(top, '.git'), ...ownKept, ...others],
     // The log of the main checkout's HEAD is beside these: git outside would append to what a link in its place leads to.
-    regained: [own, ...inCommon('objects', 'refs', 'logs/refs', 'reftable', 'lfs', ...branchFolders(branches))],
+    regained: [own, ...inCommon(...SHARED, ...branchFolders(branches))],
   }
 }
+
+/** What all checkouts share and a commit writes. */
+const SHARED = ['objects', 'refs', 'logs/refs', 'reftable', 'lfs']
 
 /** Refs that are not the agent's to move: branches, tags, work that pcc keeps, and objects that pass for others. */
 const OTHER_REFS = ['refs/heads', 'refs/tags', 'refs/pcc', 'refs/replace', 'logs/refs/heads', 'logs/refs/tags']

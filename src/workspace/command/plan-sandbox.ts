@@ -48,6 +48,8 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   const made = await findNeededSandbox(name, mode, () => lookForBubblewrap({ PATH }))
   if (!made) return { settings: undefined }
   if ('problem' in made) return { settings: undefined, missing: made }
+  // Somebody has put a link in its place: it could lead to what must stay hidden, and then there would be no sandbox.
+  if ((await realpath(project).catch(() => project)) !== project) throw new AppError('sandbox_link', { path: project })
   const settings: SandboxSettings = {
     // Tried only once: who was admitted because of the sandbox is never started without it.
     ...{ mode: 'required', made },
@@ -107,7 +109,7 @@ function findExposed(project: string, settings: SandboxSettings, home: string): 
     checkProject(project, settings, home)
     return undefined
   } catch (error) {
-    if (!(error instanceof AppError)) throw error
+    if (!(error instanceof AppError) || error.code !== 'sandbox_project') throw error
     return { problem: error.message, install: error.next ?? '' }
   }
 }

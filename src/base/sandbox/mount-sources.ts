@@ -1,0 +1,131 @@
+import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { isInside } from '../is-inside.ts'
+import { COVERED } from './bubblewrap.ts'
+
+/** More links on one way than anybody makes; the kernel gives up after as many. */
+const MOST_LINKS = 40
+
+/**
+ * Where a path leads; undefined if a link that lies in a checkout leads out of it, to something hidden. An agent can put such a link in the
+ * place of any folder of its project, of `node_modules` on the PATH for instance, and a mount would show what it leads to.
+ */
+export function followLinks(path: string, hidden: readonly string[]): string | undefined {
+  if (realpathSync(path) === path) return path
+  let names = path.split('/').filter(Boolean)
+  let at = '/'
+  let links = 0
+  while (names.length > 0) {
+    const [name = '', ...rest] = names
+    const next = join(at, name)
+    names = rest
+    if (!lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink()) {
+      at = next
+      continue
+    }
+    links += 1
+    if (links > MOST_LINKS) return undefined
+    const target = resolve(at, readlinkSync(next))
+    const checkout = checkoutAround(at)
+    if (checkout !== undefined && !isInside(target, checkout) && hidden.some(folder => isInside(target, folder)))
+      return undefined
+    names = [...target.split('/').filter(Boolean), ...rest]
+    at = '/'
+  }
+  return at
+}
+
+/** The nearest folder above that has a repository. */
+function checkoutAround(folder: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    if (lstatSync(join(at, '.git'), { throwIfNoEntry: false })) return at
+    if (at === dirname(at)) return undefined
+  }
+}
+
+/**
+ * Ends if something of these disks is mounted that should not be there. Each line of the list is what of a disk is mounted, and where; the
+ * lines of the system have the same two as their fourth and fifth words.
+ */
+const COMPARING = `while read -r number parent disk root at rest; do
+  case "$1" in *" $disk "*) ;; *) continue ;; esac
+  case "$2" in *"
+$root $at
+"*) ;; *) echo "pcc: nothing was started: while its sandbox was made, somebody put a link to $root in the place of a folder." >&2; exit 97 ;; esac
+done </proc/self/mountinfo
+shift 2; exec "$@"`
+
+/**
+ * A command that begins only if the sandbox around it shows what it should. Bubblewrap finds what it mounts by paths, some milliseconds after
+ * we have looked at them. Another agent at work there can put a link in the place of a folder meanwhile, and home directories would be
+ * mounted, writable. From within the finished sandbox nobody can change that any more, so it is looked at there.
+ */
+export function comparingCommand(
+  mountArgs: readonly string[],
+  hidden: readonly string[],
+  inner: readonly string[],
+): string[] {
+  const mounts = readOwnMounts()
+  const binds = bindsIn(mountArgs).map(({ from, to }) => {
+    const { disk, root } = placeOf(followLinks(from, hidden) ?? from, mounts)
+    return { disk, root, at: to }
+  })
+  // What is hidden is on these.
+  const covered = [...hidden, ...COVERED]
+  const disks = new Set([
+    ...covered.map(path => placeOf(path, mounts).disk),
+    ...mounts.filter(({ at }) => covered.some(path => isInside(at, path))).map(({ disk }) => disk),
+  ])
+  const known = [...binds, ...mounts].filter(({ disk }) => disks.has(disk))
+  const lines = new Set(known.map(({ root, at }) => `${encode(root)} ${encode(at)}\n`))
+  return [
+    '/bin/sh',
+    '-c',
+    COMPARING,
+    'pcc-sandbox',
+    ` ${[...disks].join(' ')} `,
+    `\n${[...lines].join('\n')}`,
+    ...inner,
+  ]
+}
+
+function bindsIn(args: readonly string[]): { from: string; to: string }[] {
+  return args.flatMap((arg, at) => {
+    const [from, to] = args.slice(at + 1)
+    return /^--(ro-)?bind$/.test(arg) && from !== undefined && to !== undefined ? [{ from, to }] : []
+  })
+}
+
+interface OwnMount {
+  /** The number of the disk. */
+  disk: string
+  /** What of the disk is mounted. */
+  root: string
+  at: string
+}
+
+function readOwnMounts(): OwnMount[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .flatMap(line => {
+      const [, , disk, root, at] = line.split(' ')
+      return disk === undefined || root === undefined || at === undefined
+        ? []
+        : [{ disk, root: decode(root), at: decode(at) }]
+    })
+}
+
+/** On which disk a path without links is, and where on it. Later mounts cover earlier ones. */
+function placeOf(path: string, mounts: readonly OwnMount[]): { disk: string; root: string } {
+  const around = mounts.filter(({ at }) => isInside(path, at))
+  const nearest = around.reduce((a, b) => (b.at.length >= a.at.length ? b : a), { disk: '', root: '/', at: '/' })
+  return { disk: nearest.disk, root: join(nearest.root, relative(nearest.at, path)) }
+}
+
+function encode(path: string): string {
+  return path.replace(/[ \t\n\\]/g, char => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`)
+}
+
+function decode(path: string): string {
+  return path.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)))
+}

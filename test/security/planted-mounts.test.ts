@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { appPathsFor } from '../../src/base/app-paths.ts'
+import { openGuard } from '../../src/base/process/guardian.ts'
+import { lookForBubblewrap } from '../../src/base/sandbox/bubblewrap.ts'
+import { comparingCommand } from '../../src/base/sandbox/mount-sources.ts'
+import { canScope } from '../../src/base/sandbox/seccomp.ts'
+import { commandSandboxes } from '../../src/workspace/command/plan-sandbox.ts'
+import { commandEnvironment, runCommand } from '../../src/workspace/command/run-command.ts'
+import { configWith } from '../brain/sample.ts'
+import { bareEnv, makeRepository, tempDir } from '../support/world.ts'
+import { SECRET } from './attack.ts'
+import { testAsOrdinaryUser } from './ordinary-user.ts'
+
+/** A home with a key, and a repository in it with a worktree beside it. */
+function plant(t: TestContext) {
+  const home = tempDir(t)
+  const [project, worktree] = [join(home, 'code/project'), join(home, 'trees/one')]
+  for (const folder of [join(home, '.ssh'), project]) mkdirSync(folder, { recursive: true })
+  writeFileSync(join(home, '.ssh/id_rsa'), SECRET)
+  makeRepository(project)
+  writeFileSync(join(project, '.gitignore'), 'node_modules\n')
+  const git = (...args: string[]) => execFileSync('git', ['-C', project, ...args], { encoding: 'utf8', stdio: 'pipe' })
+  git('add', '.')
+  git('-c', 'user.name=a', '-c', 'user.email=a@b.invalid', 'commit', '-qm', 'one')
+  git('worktree', 'add', '-q', worktree, '-b', 'pcc/one')
+  return { home, project, worktree }
+}
+
+/** Runs a command of a project as gates are run. */
+async function run(
+  command: string,
+  { home, project, directory = project, PATH }: { home: string; project: string; directory?: string; PATH?: string },
+) {
+  const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
+  const env = { ...commandEnvironment(bareEnv(home)), ...(PATH !== undefined && { PATH }) }
+  await using sandbox = commandSandboxes(configWith({}), { project, paths, log: () => undefined })
+  const { signal } = new AbortController()
+  return runCommand({ command, directory, env, timeoutMs: 60_000, signal }, { guard: openGuard(), sandbox })
+}
+
+test('a folder of the PATH that an agent has replaced by a link shows nothing of the home directory', async t => {
+  const { home, project, worktree } = plant(t)
+  assert.equal((await run('ln -s ../../.ssh node_modules', { home, project })).exit, 0)
+  const PATH = `${project}/node_modules/.bin:${process.env['PATH']}`
+  const { output } = await run('cat ~/.ssh/id_rsa', { home, project, directory: worktree, PATH })
+  assert.match(output, /No such file/)
+})
+
+test('a project that an agent has replaced by a link to the home directory is refused, and never without a sandbox', async t => {
+  const { home, project } = plant(t)
+  mkdirSync(join(project, 'inner'))
+  assert.equal((await run('mv inner aside && ln -s ../.. inner', { home, project })).exit, 0)
+  const { output, end } = await run('cat .ssh/id_rsa', { home, project: join(project, 'inner') })
+  assert.equal(end, 'not_started')
+  assert.match(output, /inner is a link/)
+})
+
+test('what another agent puts in the place of a folder while a sandbox is made is not mounted', async t => {
+  const { home, project } = plant(t)
+  const inner = join(project, 'inner')
+  mkdirSync(inner)
+  const mounts = [
+    '--ro-bind',
+    '/',
+    '/',
+    '--proc',
+    '/proc',
+    '--tmpfs',
+    home,
+    '--bind',
+    project,
+    project,
+    '--bind',
+    inner,
+    inner,
+  ]
+  const command = comparingCommand(mounts, [home], ['/bin/sh', '-c', 'cat "$0"/.ssh/id_rsa; echo ran', home])
+  const start = () => spawnSync('bwrap', ['--unshare-user', ...mounts, '--', ...command], { encoding: 'utf8' })
+  assert.equal(start().stdout, 'ran\n')
+  renameSync(inner, `${inner}-aside`)
+  symlinkSync('../..', inner)
+  const { status, stdout, stderr } = start()
+  assert.deepEqual([status, stdout], [97, ''])
+  assert.match(stderr, /nothing was started/)
+})
+
+test('an agent in the main checkout cannot exchange what sandboxes of worktrees mount of its repository', async t => {
+  const { home, project } = plant(t)
+  const { output } = await run('for name in objects refs logs; do mv .git/$name .git/x; done', { home, project })
+  assert.equal(output.match(/busy/g)?.length, 3, output)
+})
+
+test('an abstract socket of the machine, as an X server has one, is not reached', async t => {
+  const { home, project } = plant(t)
+  const name = `/tmp/.X11-unix/X${process.pid}`
+  const server = createServer(socket => socket.end('typed')).listen(`\0${name}`)
+  t.after(() => server.close())
+  const reach = (where: string) =>
+    `node -e "require('net').connect('\\0${where}').on('error', e => console.log(e.code)).on('data', d => console.log(String(d)))"`
+  const { output } = await run(reach(name), { home, project })
+  if (!canScope()) return t.diagnostic('this kernel has no scopes: the socket is reached, as docs/sandbox.md says')
+  assert.equal(output.trim(), 'EPERM')
+  const own = `node -e "const s = require('net').createServer(c => { c.end(); s.close(); console.log('own') }).listen('\\0own', () => require('net').connect('\\0own').resume())"`
+  assert.equal((await run(own, { home, project })).output.trim(), 'own')
+})
+
+test('where a sandbox could be made before, a failure is an error and no reason to go on without one', async t => {
+  const folder = tempDir(t)
+  const PATH = `${folder}:${process.env['PATH']}`
+  const works = (script: string) => writeFileSync(join(folder, 'bwrap'), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+  works(`exec ${execFileSync('sh', ['-c', 'command -v bwrap'], { encoding: 'utf8' }).trim()} "$@"`)
+  assert.ok('program' in (await lookForBubblewrap({ PATH })))
+  works('echo "Resource temporarily unavailable" >&2; exit 1')
+  t.mock.method(performance, 'now', () => 10 ** 9)
+  await assert.rejects(lookForBubblewrap({ PATH }), { code: 'sandbox_failed' })
+  rmSync(join(folder, 'bwrap'))
+})
+
+test('the same holds for an ordinary user', async t => {
+  const again = await testAsOrdinaryUser(t, 'test/security/planted-mounts.test.ts')
+  if (!again) return t.diagnostic('this is an ordinary user')
+  assert.equal(again.code, 0, again.output)
+})
