@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { MemoryBroker } from '../../src/memory/broker.ts'
 import { auditMemory, migrateLog } from '../../src/memory/examine.ts'
 import { forget } from '../../src/memory/forget.ts'
+import { itemIdsOf } from '../../src/memory/learn/apply-record.ts'
 import { tempDir } from '../support/world.ts'
 import { agentReader, fact, PERSON } from './records.ts'
 
@@ -29,7 +30,7 @@ test('a record is stored once, is found by its words, and survives the loss of a
 
 test('a reader sees its own project, session and kind of agent, and what is shared with its role by then', t => {
   using memory = new MemoryBroker(tempDir(t))
-  memory.write([
+  const records = [
     fact('rule of this project'),
     fact('rule of another project', { of: 'git-b' }),
     fact('rule of this session', { scope: 'session', of: 's-000001' }),
@@ -39,7 +40,8 @@ test('a reader sees its own project, session and kind of agent, and what is shar
     fact('rule of codex', { scope: 'agent', of: 'codex' }),
     fact('rule of codex, shared', { scope: 'agent', of: 'codex', acl: { roles: [], shared_at: 900 } }),
     fact('rule of codex, shared later', { scope: 'agent', of: 'codex', acl: { roles: [], shared_at: 1_100 } }),
-  ])
+  ]
+  memory.write(records)
   memory.catchUp()
   const seen = (reader = agentReader()) =>
     memory
@@ -52,6 +54,18 @@ test('a reader sees its own project, session and kind of agent, and what is shar
   assert.ok(seen(agentReader({ now: 1_100 })).includes('rule of codex, shared later'))
   assert.ok(seen(agentReader({ agent: 'codex' })).includes('rule of codex'))
   assert.equal(seen(PERSON).length, 9)
+  const byId = (look: (record: (typeof records)[number]) => unknown) =>
+    records.flatMap(record => (look(record) && 'text' in record ? [record.text] : [])).sort()
+  assert.deepEqual(
+    byId(({ id }) => memory.record(id, agentReader())),
+    usual,
+    'whoever knows the id of a record',
+  )
+  assert.deepEqual(
+    byId(record => memory.item(itemIdsOf(record)[0] ?? '', agentReader())),
+    usual,
+    'whoever knows the id of an item',
+  )
 })
 
 test('what a reader may not see takes no place of what it may, however much there is of it', t => {

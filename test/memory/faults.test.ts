@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { appendFileSync, chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -106,6 +106,21 @@ test('on a full disk a write is refused, and the same write is stored once there
   const { records, doubled, damaged } = auditMemory(memory)
   assert.deepEqual({ records, doubled, damaged }, { records: 802, doubled: 0, damaged: [] })
   assert.ok(memory.record(recordId('second 399 1'), PERSON))
+})
+
+test('a disk that takes only a part of the lines keeps none of them', t => {
+  const dir = tempDir(t)
+  const file = join(dir, 'global.000001.jsonl')
+  writeFileSync(file, 'first\n')
+  const segments = new URL('../../src/memory/segments.ts', import.meta.url)
+  const program = `import { Segments } from '${segments}'
+    const segments = new Segments('${dir}')
+    try { segments.append('global', segments.list()[0], ['x'.repeat(3_000), 'y'.repeat(3_000)]) }
+    catch (error) { console.log(error.code) }`
+  // A file that may not become larger takes what fits, as a full disk does.
+  const limited = ['-c', 'ulimit -f 8; exec "$0" --input-type=module -e "$1"', process.execPath, program]
+  assert.equal(spawnSync('sh', limited, { encoding: 'utf8', env: bareEnv('/') }).stdout, 'memory_unwritable\n')
+  assert.equal(readFileSync(file, 'utf8'), 'first\n')
 })
 
 test('memory on a disk that cannot be written is read, and a write says why it cannot be', {

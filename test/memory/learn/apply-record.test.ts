@@ -246,6 +246,18 @@ test('an item moves up by the word of a gate, but not if it comes from outside, 
   assert.deepEqual(applyRecord(outside, move('global', { authority: 'person' }), {}, item.id), outside)
 })
 
+test('what a fact says of files is marked as stale by the word of a gate, and never by that of an agent', () => {
+  const about = [{ path: 'src/a.ts', blob: 'a'.repeat(40) }]
+  const item = only([fact('rounded in src/a.ts', { authority: 'agent', about } as Fields)])
+  const mark = (to: 'stale' | 'valid', authority: MemoryRecord['authority']) =>
+    newRecord({ kind: 'move', item: item.id, to, reason: 'r', ...base({ authority }) })
+  assert.deepEqual(applyRecord(item, mark('stale', 'agent'), {}, item.id), item)
+  const stale = applyRecord(item, mark('stale', 'gate'), {}, item.id)
+  assert.equal(stale?.ended_by, 'stale')
+  assert.deepEqual(applyRecord(stale, mark('valid', 'agent'), {}, item.id), stale)
+  assert.equal(applyRecord(stale, mark('valid', 'gate'), {}, item.id)?.ended_by, null)
+})
+
 test('records for other readers or scopes make items of their own, and what was shown is counted', () => {
   const [one, other] = [fact('a'), { ...fact('a'), acl: { roles: ['reviewer'], shared_at: null } }]
   assert.equal(replay([one, other]).size, 2)
