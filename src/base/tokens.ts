@@ -36,6 +36,18 @@ export function eachToken(
   }
 }
 
+/** The tokens of a text with a space between them. `known` holds those of each word that was read before. */
+export function joinTokens(text: string, known: Map<string, string>): string {
+  const joined = (text.match(WORDS) ?? []).map(word => known.get(word) ?? joinNew(word, known))
+  return joined.join(' ')
+}
+
+function joinNew(word: string, known: Map<string, string>): string {
+  const { whole, parts } = splitWord(word)
+  const joined = (whole === undefined ? parts : [whole, ...parts]).join(' ')
+  return remember(word, joined, known)
+}
+
 /** The tokens of a path or a query, where words may also be joined by a hyphen: `git-folder` is `gitFolder`, too. */
 export function tokensOfNames(text: string, known: KnownWords = new Map()): string[] {
   const tokens: string[] = []
@@ -80,13 +92,18 @@ export function queryTokens(query: string, known: KnownWords = new Map()): strin
 }
 
 function tokensOf(word: string, known: KnownWords): WordTokens {
-  const before = known.get(word)
-  if (before) return before
-  const tokens = /^[\0-\x7f]+$/.test(word) ? splitAscii(word) : { parts: splitOther(word) }
+  return known.get(word) ?? remember(word, splitWord(word), known)
+}
+
+function remember<T>(word: string, tokens: T, known: Map<string, T>): T {
   if (known.size >= MOST_KNOWN) known.clear()
   // A substring keeps the whole text that it was cut from in memory.
   known.set(Buffer.from(word).toString(), tokens)
   return tokens
+}
+
+function splitWord(word: string): WordTokens {
+  return /^[\0-\x7f]+$/.test(word) ? splitAscii(word) : { parts: splitOther(word) }
 }
 
 function splitAscii(word: string): WordTokens {

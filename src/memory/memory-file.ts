@@ -1,4 +1,3 @@
-import type { KnownWords } from '../base/tokens.ts'
 import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
 import { ITEM_KINDS, mayRead } from '../domain/memory.ts'
 import { DerivedFile, type DerivedOptions } from '../store/derived-file.ts'
@@ -72,7 +71,7 @@ const MOST_RANKED = 200
 
 /** What follows from the log, in a file that can be thrown away. */
 export class MemoryFile extends DerivedFile {
-  readonly #words: KnownWords = new Map()
+  readonly #words = new Map<string, string>()
 
   constructor(path: string, options: DerivedOptions = {}) {
     super(path, { schema: DERIVED_SCHEMA, application: APPLICATION_ID, tables: TABLES, erases: true }, options)

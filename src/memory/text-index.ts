@@ -1,5 +1,5 @@
 import { checksum } from '../base/ids.ts'
-import { eachToken, type KnownWords, queryTokens } from '../base/tokens.ts'
+import { joinTokens, queryTokens } from '../base/tokens.ts'
 import { type MemoryItem, type MemoryReader, mayRead } from '../domain/memory.ts'
 import type { DerivedFile } from '../store/derived-file.ts'
 
@@ -14,12 +14,12 @@ export const TEXT_TABLES = [
 export function indexItem(
   file: DerivedFile,
   { rowid, item, isNew }: { rowid: number; item: MemoryItem; isNew: boolean },
-  known: KnownWords,
+  known: Map<string, string>,
 ): void {
   if (!isNew) removeWords(file, rowid)
   const { text, scope, of, kind } = item
   const keys = `${scopeKey(scope, of)} ${kindKey(kind)}`
-  file.run('insert into texts (rowid, words, keys) values (?, ?, ?)', rowid, tokensIn(text, known), keys)
+  file.run('insert into texts (rowid, words, keys) values (?, ?, ?)', rowid, joinTokens(text, known), keys)
 }
 
 /** Removes the words of an item, and the vector that was made of them. */
@@ -142,12 +142,6 @@ function scopeKey(scope: MemoryItem['scope'], of: string): string {
 
 function kindKey(kind: MemoryItem['kind']): string {
   return `kind${kind.replaceAll('_', '')}`
-}
-
-function tokensIn(text: string, known: KnownWords): string {
-  const tokens: string[] = []
-  eachToken(text, token => tokens.push(token), { known })
-  return tokens.join(' ')
 }
 
 /** Vectors of episodes by their rows; an empty one stands for text that the provider may not see. */
