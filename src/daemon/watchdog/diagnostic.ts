@@ -3,8 +3,8 @@ import { Session } from 'node:inspector'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 
-/** How long to wait for the main thread's stack. A thread inside a system call never answers. */
-const STACK_MS = 3_000
+/** How long to wait for the main thread's stack, which takes seconds on a busy machine. A thread inside a system call never answers. */
+const STACK_MS = 10_000
 const LOG_LINES = 20
 
 export interface Stall {
