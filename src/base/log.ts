@@ -29,7 +29,7 @@ export interface LogOptions {
   keep: number
   /** A file older than this is rotated. */
   maxAgeMs?: number
-  /** Thousands of lines a second: lines of one turn are written together, and secrets are searched for in the finished line alone. */
+  /** Thousands of lines a second: they are written together after a moment, and secrets are searched for in the finished lines alone. */
   isBusy?: boolean
   /** Other logs that hide what this one hides. */
   alike?: readonly Log[]
@@ -67,8 +67,9 @@ export function openLog(options: LogOptions): Log {
     if (lines !== '') write(lines)
   }
   const writeLater = (line: string) => {
-    if (waiting === '') setImmediate(flush)
+    if (waiting === '') setTimeout(flush, BUSY_MS).unref()
     waiting += line
+    if (waiting.length > BUSY_CHARACTERS) flush()
   }
   const logger = pino(
     {
@@ -92,6 +93,9 @@ export function openLog(options: LogOptions): Log {
     close,
   })
 }
+
+/** How long a line of a busy log waits for others, and how many characters wait at most. Writing each by itself is a system call each. */
+const [BUSY_MS, BUSY_CHARACTERS] = [50, 64 * 1024]
 
 /** A log that discards everything, for parts that are used without a daemon. */
 export const silentLog: Log = {

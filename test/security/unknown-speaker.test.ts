@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { agentSessions } from '../daemon/agent-sessions.ts'
+import { callerWith, LISTENING } from '../daemon/api/api-world.ts'
 import { viewWhen } from '../daemon/daemon-process.ts'
 
 const BUBBLEWRAP = '/usr/bin/bwrap'
@@ -18,10 +19,10 @@ conversations:
       - text: Removed.
 `
 
-test('where nobody can tell who speaks, no way over the socket approves a HIGH request, and refusing is open to all', {
+test('where nobody can tell who speaks, no way approves a HIGH request, not even a key, and refusing is open to all', {
   skip: SKIP,
 }, async t => {
-  const waits = { PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
+  const waits = { ...LISTENING, PCC_PERMISSIONS_UNATTENDED_HIGH: 'wait' }
   const { daemon, start, env } = await agentSessions(t, SCENARIO, { env: waits, wrapper: BLIND })
   const { id } = await start('Remove the documents')
   const { asks } = await viewWhen(daemon, id, ({ status }) => status === 'waiting_input')
@@ -30,5 +31,13 @@ test('where nobody can tell who speaks, no way over the socket approves a HIGH r
   const byNumber = await daemon.call('POST', '/escalations/1/answer', { body: { verdict: 'allow', env } })
   for (const reply of [await answer('allow'), byNumber])
     assert.deepEqual([reply.status, reply.body.error?.code], [403, 'speaker_unknown'])
+  const { call } = await callerWith(daemon, { scope: 'admin' })
+  const body = { ask_id: asks[0]?.ask_id, verdict: 'allow' }
+  for (const reply of [
+    await call('POST', `/sessions/${id}/answers`, { body }),
+    await call('POST', '/escalations/1/answer', { body: { verdict: 'allow' } }),
+    await daemon.call('POST', '/api/v1/escalations/1/answer', { body: { verdict: 'allow' } }),
+  ])
+    assert.deepEqual([reply.status, reply.body.code], [403, 'speaker_unknown'])
   assert.equal((await answer('deny')).status, 200)
 })

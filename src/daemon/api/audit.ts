@@ -1,7 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onSendHookHandler, preHandlerHookHandler } from 'fastify'
 import type { Log } from '../../base/log.ts'
 import type { Caller } from '../../domain/access.ts'
-
 import type { NewAuditEntry, Store } from '../../store/store.ts'
 
 export interface AuditDeps {
@@ -18,16 +17,16 @@ export interface AuditDeps {
  */
 export function installAudit(app: FastifyInstance, { store, log, callerOf }: AuditDeps): void {
   const entries = new WeakMap<FastifyRequest, NewAuditEntry & { id: number }>()
-  app.addHook('preHandler', (request, _reply, done) => {
-    const caller = isChange(request) ? callerOf(request) : undefined
+  const begin: preHandlerHookHandler = (request, _reply, done) => {
+    const caller = callerOf(request)
     if (!caller) return done()
     const entry = describe(request, caller)
     void store.audit.add(entry).then(id => {
       entries.set(request, { ...entry, id })
       done()
     }, done)
-  })
-  app.addHook('onSend', (request, { statusCode }, payload, done) => {
+  }
+  const end: onSendHookHandler = (request, { statusCode }, payload, done) => {
     const entry = statusCode < 400 ? undefined : entries.get(request)
     if (!entry) return done(null, payload)
     // The reply says what happened; that it is missing in the log must not change it.
@@ -36,12 +35,16 @@ export function installAudit(app: FastifyInstance, { store, log, callerOf }: Aud
       .fail(entry, statusCode)
       .catch(failed)
       .then(() => done(null, payload))
+  }
+  // Only routes that change something get the hooks: each costs a read as much as looking the task up.
+  app.addHook('onRoute', route => {
+    if ([route.method].flat().every(method => READS.has(method))) return
+    route.preHandler = [begin, ...[route.preHandler ?? []].flat()]
+    route.onSend = [end, ...[route.onSend ?? []].flat()]
   })
 }
 
-function isChange({ method }: FastifyRequest): boolean {
-  return method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS'
-}
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** The longest value of a path that is kept. */
 const MAX_VALUE = 200

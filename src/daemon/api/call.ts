@@ -63,26 +63,31 @@ export function refuseChanged(
 
 /**
  * Keeps a key that is for one project in it: the project is filled in where it was left out, and another one is refused. Whatever
- * the path names is checked by its handler (`reach.ts`).
+ * the path names is checked by its handler (`reach.ts`). Returns a promise only if a path must be looked at.
  */
-export async function confine(
+export function confine(
   { reach }: Pick<ApiRoute, 'reach'>,
   input: { query: unknown; body: unknown },
   caller: Caller,
-): Promise<void> {
-  if (reach === 'found') return
+): Promise<void> | undefined {
+  if (reach === 'found') return undefined
+  const only = caller.project
   if (reach === 'whole') {
-    if (caller.project !== null) throw new AppError('out_of_reach', { project: caller.project })
-    return
+    if (only !== null) throw new AppError('out_of_reach', { project: only })
+    return undefined
   }
   const fields = input[reach] as { project?: string | undefined }
-  if (caller.project === null) {
-    if (reach === 'body' && fields.project === undefined) throw new AppError('project_unnamed', {})
-    return
+  const { project } = fields
+  if (only === null) {
+    if (reach === 'body' && project === undefined) throw new AppError('project_unnamed', {})
+    return undefined
   }
-  if (fields.project !== undefined && !mayReach(caller, await realOrGiven(fields.project)))
-    throw new AppError('out_of_reach', { project: caller.project })
-  fields.project = caller.project
+  fields.project = only
+  return project === undefined ? undefined : refuseOther(project)
+
+  async function refuseOther(asked: string): Promise<void> {
+    if (!mayReach(caller, await realOrGiven(asked))) throw new AppError('out_of_reach', { project: only })
+  }
 }
 
 /** The project that `confine` made sure of. */

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError } from '../../base/errors.ts'
+import { secretId } from '../../base/ids.ts'
 import type { Caller } from '../../domain/access.ts'
 import { API_PATH, type ApiRoute } from '../../domain/api-v1/route.ts'
 import { API_ROUTES, EVENT_STREAM, type RouteName } from '../../domain/api-v1/routes.ts'
@@ -54,7 +54,7 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
   const app = fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
-    genReqId: () => randomUUID(),
+    genReqId: openRequestIds(),
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 200 },
     frameworkErrors: (_error, _request, reply: FastifyReply) =>
@@ -99,6 +99,13 @@ export async function openApi(daemon: DaemonContext, { door, maxStreams, queueSi
     },
     [Symbol.asyncDispose]: () => app.close(),
   }
+}
+
+/** Ids of requests. No two daemons begin with the same letters, so an id stands for one request in logs of many days. */
+function openRequestIds(): () => string {
+  const daemon = secretId(9)
+  let count = 0
+  return () => `${daemon}-${++count}`
 }
 
 function isReadOnly({ routeOptions }: FastifyRequest): boolean {
@@ -173,7 +180,8 @@ async function answerRoute(
   const caller = admission.callerOf(request)
   requireScope(caller, route.scope)
   const call = readCall(request, route, { caller, admission })
-  await confine(route, call, caller)
+  const confined = confine(route, call, caller)
+  if (confined) await confined
   const work = async () => {
     if (guard) await guard(call, request.url.slice(API_PATH.length))
     const result = await handle(call)

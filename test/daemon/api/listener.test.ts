@@ -204,6 +204,21 @@ test('a web page is refused wherever it is from, also from another port of this 
   assert.deepEqual((await ask('right', ours)).code, [200, undefined])
 })
 
+test('who sends changes over a connection is looked at again after a second, who only reads once', async t => {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  const { address, looked } = await admitting(t, {})
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.after(() => agent.destroy())
+  const looks = async (method: string) => {
+    const before = looked.length
+    assert.equal((await callApi(address, 'right', { method, path: '/tasks', agent })).status, 200)
+    return looked.length - before
+  }
+  assert.deepEqual([await looks('GET'), await looks('GET'), await looks('POST')], [1, 0, 0])
+  t.mock.timers.tick(1_001)
+  assert.deepEqual([await looks('GET'), await looks('POST'), await looks('POST')], [0, 1, 0])
+})
+
 /** Sends a text over a connection of its own. Returns all that comes back until the other end closes it. */
 async function sendRaw(port: number, sent: string, { half = false } = {}): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })

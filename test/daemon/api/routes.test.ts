@@ -257,6 +257,22 @@ test('a key reads, works or decides as its scope says, and only in its project',
     'out_of_reach',
   ])
   assert.deepEqual(codeOf(await call('POST', '/tasks', { body: { title: 'x' } })), [400, 'project_unnamed'])
+
+  assert.deepEqual(codeOf(await bound.call('GET', `/events?project=${elsewhere}`)), [403, 'out_of_reach'])
+  const { body: last } = await bound.call('POST', '/tasks', { body: { title: 'Heard last' } })
+  const heard: string[] = []
+  const stream = openApiClient({ address: bound.address, key: bound.secret }).follow({ after: 0 })
+  for await (const { subject } of stream) {
+    heard.push(subject)
+    if (subject === last.id) break
+  }
+  assert.ok(heard.includes(task.id) && !heard.includes(foreign.id), 'its stream is that of its project')
+})
+
+test('a key that would have expired already is not made', async () => {
+  const { daemon } = await world('expired')
+  const { status, body } = await daemon.call('POST', '/api-keys', { body: { scope: 'read', expires_at: 1_000 } })
+  assert.deepEqual([status, body.error.code], [400, 'bad_request'])
 })
 
 test('another Host, a web page, another type of body, a wrong key and internal routes get nothing', async () => {
