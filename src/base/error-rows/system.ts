@@ -244,7 +244,7 @@ export const SYSTEM_ERRORS = {
     exit: 2,
     http: 404,
     says: 'There is no route {route}.',
-    next: 'Client and daemon may have different versions. Restart the daemon with: pcc daemon restart',
+    next: 'If client and daemon have different versions: pcc daemon restart. The routes for other programs: pcc docs api',
   },
   output_failed: {
     exit: 1,

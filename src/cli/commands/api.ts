@@ -104,10 +104,12 @@ const expiryOption = optionParser(text => {
 /** The secret is on standard output alone, so that a script can take it; all about it is on standard error. */
 function showSecret({ json, out, note }: CommandContext, made: NewApiKey): undefined {
   if (json) return void out(JSON.stringify(made, null, 2))
-  const { id, name, scope } = made.key
-  note(`The key ${name === id ? id : `${name} (${id})`} may ${SCOPE_MEANS[scope]}. It is shown only now:`)
+  const { id, name, scope, project, system } = made.key
+  const only = [project, system].filter(part => part !== null).join(' on ')
+  const where = only === '' ? '' : ` Only for ${only}.`
+  note(`The key ${name === id ? id : `${name} (${id})`} may ${SCOPE_MEANS[scope]}.${where} It is shown only now:`)
   out(made.secret)
-  note('Send it with each request as "Authorization: Bearer <key>". Revoke it with: pcc api keys revoke')
+  note(`Send it with each request as "Authorization: Bearer <key>". Revoke it with: pcc api keys revoke ${name}`)
 }
 
 const SCOPE_MEANS = {

@@ -83,11 +83,10 @@ export function confine(
     return undefined
   }
   fields.project = only
-  return project === undefined ? undefined : refuseOther(project)
-
-  async function refuseOther(asked: string): Promise<void> {
-    if (!mayReach(caller, await realOrGiven(asked))) throw new AppError('out_of_reach', { project: only })
-  }
+  if (project === undefined) return undefined
+  return realOrGiven(project).then(asked => {
+    if (!mayReach(caller, asked)) throw new AppError('out_of_reach', { project: only })
+  })
 }
 
 /** The project that `confine` made sure of. */

@@ -26,6 +26,7 @@ export interface EventHubOptions {
   /** Aborted when the daemon ends: what is stored by then is still sent. */
   closing: AbortSignal
   heartbeatMs?: number
+  drainMs?: number
   failed(error: unknown): void
 }
 
@@ -159,7 +160,8 @@ export class EventHub {
         stream.at = event.id
         const project = stream.project === undefined ? null : await this.#projectOf(event.subject)
         if (!isWanted(event, project, stream)) continue
-        if (!stream.response.write(formatEvent(event)) && !(await drains(stream.response))) return this.#end(stream)
+        if (!stream.response.write(formatEvent(event)) && !(await drains(stream.response, this.#options.drainMs)))
+          return this.#end(stream)
       }
       if (page.length < PAGE) stream.at = Math.max(stream.at, before)
     }
@@ -205,10 +207,10 @@ function formatEvent(event: StoredEvent): string {
 }
 
 /** Whether the client took what it was sent within the time. */
-async function drains(response: ServerResponse): Promise<boolean> {
+async function drains(response: ServerResponse, withinMs = DRAIN_MS): Promise<boolean> {
   if (response.destroyed) return false
   const over = new AbortController()
-  const signal = AbortSignal.any([over.signal, AbortSignal.timeout(DRAIN_MS)])
+  const signal = AbortSignal.any([over.signal, AbortSignal.timeout(withinMs)])
   const drained = once(response, 'drain', { signal }).then(() => true)
   const closed = once(response, 'close', { signal }).then(() => false)
   try {

@@ -47,6 +47,9 @@ function send(reply: FastifyReply, error: AppError, status: number): FastifyRepl
 export function toAppError(error: FastifyError | AppError): AppError {
   if (error instanceof AppError) return error
   const isClientError = error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
-  if (isClientError) return new AppError('bad_request', { problem: error.message }, error)
+  const problem = error.statusCode === 415 ? NOT_JSON : error.message
+  if (isClientError) return new AppError('bad_request', { problem }, error)
   return new AppError('internal', { problem: messageOf(error) }, error)
 }
+
+const NOT_JSON = 'A body is JSON, with the header Content-Type: application/json.'

@@ -27,6 +27,8 @@ test('a key is made, listed without its secret, rotated and revoked, and the aud
   )
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stdout, /^pcc_[0-9a-f]{6}_[\w-]{43}\n$/, 'the secret alone')
+  assert.match(made.stderr, new RegExp(`Only for ${realpathSync(project)}\\.`))
+  assert.match(made.stderr, /pcc api keys revoke ci$/m)
   const list = await run('api', 'keys', 'list', '--json')
   const [key] = JSON.parse(list.stdout).keys
   assert.deepEqual([key.name, key.scope, key.project, key.state], ['ci', 'work', realpathSync(project), 'valid'])

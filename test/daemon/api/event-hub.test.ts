@@ -15,7 +15,7 @@ interface Asked extends StreamFilter {
   isWelcome?: () => Promise<boolean>
 }
 
-async function hubWorld(t: TestContext, options: { maxStreams?: number; heartbeatMs?: number } = {}) {
+async function hubWorld(t: TestContext, options: { maxStreams?: number; heartbeatMs?: number; drainMs?: number } = {}) {
   const store = await openStore({ file: join(tempDir(t), 'pcc.db') })
   const closing = new AbortController()
   const hub = new EventHub({
@@ -131,6 +131,16 @@ test('a client that does not read is closed, the others hear everything, and not
   assert.equal(hub.open, 1, 'only the quick one is left')
   slow.response.resume()
   await gone
+})
+
+test('a client that does not read what it missed is closed, and nothing is kept for it', { timeout: 60_000 }, async t => {
+  const { hub, open, note } = await hubWorld(t, { drainMs: 20 })
+  const page = 'x'.repeat(50_000)
+  await Promise.all(Array.from({ length: 400 }, () => note(page)))
+  const slow = await open({ after: 0 })
+  slow.response.pause()
+  while (hub.open > 0) await new Promise(resolve => setImmediate(resolve))
+  await closed(slow.response.resume())
 })
 
 test('no more streams than allowed are open, and a closed one makes room', async t => {

@@ -296,7 +296,9 @@ test('another Host, a web page, another type of body, a wrong key and internal r
   assert.equal((await call('GET', '/tasks', { headers: { host: host.replace('127.0.0.1', 'LocalHost') } })).status, 200)
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', undefined]) {
     const sent = { raw: '{}', headers: { 'content-type': type } }
-    assert.deepEqual(codeOf(await call('POST', '/tasks', sent)), [415, 'bad_request'], type)
+    const answer = await call('POST', '/tasks', sent)
+    assert.deepEqual(codeOf(answer), [415, 'bad_request'], type)
+    assert.match(answer.body.detail, /Content-Type: application\/json/)
   }
   const preflight = await callApi(address, undefined, {
     method: 'OPTIONS',
