@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { AppError } from '../base/errors.ts'
 import { HELPER_MARKER, OBSERVED_MARKER } from '../base/process/marker.ts'
-import { identifyPeers, type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
+import { identifyPeers, openSharedLists, type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
 import type { RefusedSpeaker } from '../domain/api.ts'
 import { VendorProcesses } from '../supervisor/hooks/vendor-process.ts'
 import { WarmMarkers } from '../supervisor/session/warm-processes.ts'
@@ -21,8 +21,9 @@ export function openSpeakerCheck(daemon: Speaking, { refusesItself = false } = {
   const tries = new RefusedTries(daemon)
   const vendors = new VendorProcesses(daemon.paths)
   const identified = new WeakMap<FastifyRequest, Peer[]>()
+  const run = openSharedLists()
   const refuse = async (request: FastifyRequest, isAllowed: (peer: PeerProcess) => boolean) => {
-    const peers = await identifyPeers(request.raw.socket, daemon.agentEnv)
+    const peers = await identifyPeers(request.raw.socket, daemon.agentEnv, { run })
     identified.set(request, peers)
     const what = `${request.method} ${request.routeOptions.url ?? request.url}`
     if (peers.some(({ kind }) => kind === 'gone')) throw new AppError('speaker_gone', { what })

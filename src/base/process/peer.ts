@@ -6,7 +6,7 @@ import { foldersOf } from '../search-path.ts'
 import { findProgram } from './find-program.ts'
 import { brandOf, sessionMarker } from './marker.ts'
 import { commandOf, parentOf, readMarks } from './process-table.ts'
-import { runShort } from './run-short.ts'
+import { runShort, type ShortCommandResult, type ShortCommandRunner } from './run-short.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -43,7 +43,7 @@ export type Peer =
 export async function identifyPeers(
   socket: Socket,
   env: Env,
-  findList: () => string | undefined = () => findSystemProgram('ss', env),
+  { findList = () => findSystemProgram('ss', env), run = runShort }: PeerOptions = {},
 ): Promise<Peer[]> {
   if (!(socket instanceof Socket)) return [{ kind: 'own' }]
   if (process.platform !== 'linux') return [{ kind: 'unknown', why: `${process.platform} does not tell who connects` }]
@@ -52,7 +52,7 @@ export async function identifyPeers(
   const search = socket.remotePort === undefined ? searchBySocket(socket) : searchByPort(socket)
   for (let attempt = 0; search !== undefined && attempt < TRIES; attempt++) {
     const limits = { timeoutMs: 10_000, maxBytes: 64 * 1024 * 1024 }
-    const { code, stdout } = await runShort({
+    const { code, stdout } = await run({
       command: ss,
       args: search.args,
       cwd: '/',
@@ -65,6 +65,36 @@ export async function identifyPeers(
     await sleep(AGAIN_MS)
   }
   return [{ kind: 'gone' }]
+}
+
+export interface PeerOptions {
+  findList?: () => string | undefined
+  /** Starts `ss`. */
+  run?: ShortCommandRunner
+}
+
+/**
+ * Starts programs that list something, one at a time: whoever asks while a list is made gets the next one, together with all others
+ * who wait for it. A thousand connections at once would otherwise start a thousand programs, and most would be late.
+ */
+export function openSharedLists(run: ShortCommandRunner = runShort): ShortCommandRunner {
+  const made = new Map<string, Promise<ShortCommandResult>>()
+  const next = new Map<string, Promise<ShortCommandResult>>()
+  return command => {
+    const key = [command.command, ...command.args].join(' ')
+    const begin = () => {
+      next.delete(key)
+      const list = run(command).finally(() => made.delete(key))
+      made.set(key, list)
+      return list
+    }
+    const waiting = next.get(key)
+    const before = made.get(key)
+    if (waiting || !before) return waiting ?? begin()
+    const later = before.then(begin, begin)
+    next.set(key, later)
+    return later
+  }
 }
 
 /** How `ss` is asked for the other end of a connection, and the row of it, with who holds it. */
@@ -83,7 +113,8 @@ function searchBySocket(socket: Socket): PeerSearch | undefined {
 }
 
 function searchByPort({ remoteAddress, remotePort, localAddress, localPort }: Socket): PeerSearch {
-  const args = ['-tnpH', 'state', 'established', 'sport', '=', `:${remotePort}`, 'and', 'dport', '=', `:${localPort}`]
+  // The same list for all who connect to this port: finding out who holds sockets costs the most, however few are listed.
+  const args = ['-tnpH', 'state', 'established', 'dport', '=', `:${localPort}`]
   const [from, to] = [asListed(remoteAddress, remotePort), asListed(localAddress, localPort)]
   return { args, row: new RegExp(`^\\d+ +\\d+ +${from} +${to} +users:\\((.*)\\) *$`) }
 }

@@ -5,7 +5,8 @@ import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { findSystemProgram, identifyPeers, isFromMarked } from '../../../src/base/process/peer.ts'
+import { findSystemProgram, identifyPeers, isFromMarked, openSharedLists } from '../../../src/base/process/peer.ts'
+import type { ShortCommandResult } from '../../../src/base/process/run-short.ts'
 import { tempDir } from '../../support/world.ts'
 
 const SKIP = process.platform === 'linux' ? false : 'other systems do not tell who connects'
@@ -54,13 +55,13 @@ test('who is gone when it is looked at is nobody', { skip: SKIP }, async t => {
 
 test('a list that fails proves nobody a person, and without a list nobody is known', { skip: SKIP }, async t => {
   const { socket } = await connected(t)
-  assert.deepEqual(await identifyPeers(socket, {}, () => '/bin/false'), [{ kind: 'gone' }])
+  assert.deepEqual(await identifyPeers(socket, {}, { findList: () => '/bin/false' }), [{ kind: 'gone' }])
   assert.deepEqual(
-    await identifyPeers(socket, {}, () => '/bin/echo'),
+    await identifyPeers(socket, {}, { findList: () => '/bin/echo' }),
     [{ kind: 'gone' }],
     'a list without the connection',
   )
-  assert.equal((await identifyPeers(socket, {}, () => undefined))[0]?.kind, 'unknown')
+  assert.equal((await identifyPeers(socket, {}, { findList: () => undefined }))[0]?.kind, 'unknown')
 })
 
 test('the program that tells who speaks is taken only where root alone can write it', { skip: SKIP }, t => {
@@ -74,4 +75,32 @@ test('the program that tells who speaks is taken only where root alone can write
   assert.equal(find('linked', folder, [folder]), undefined, 'the name counts too, not only where it leads')
   assert.equal(find('ss', `.:${folder}`), undefined)
   assert.equal(find('true', folder, ['/bin']), '/bin/true')
+})
+
+test('who asks while a list is made shares the next one with all who wait, and no list is older than the question', async () => {
+  const started: PromiseWithResolvers<ShortCommandResult>[] = []
+  const run = openSharedLists(() => {
+    const list = Promise.withResolvers<ShortCommandResult>()
+    started.push(list)
+    return list.promise
+  })
+  const command = { command: 'ss', args: ['-x'], cwd: '/', env: {}, timeoutMs: 1, maxBytes: 1 }
+  const listed = (stdout: string) => ({ code: 0, signal: null, stdout, stderr: '', timedOut: false, truncated: false })
+  const first = run(command)
+  const waiting = [run(command), run(command), run(command)]
+  const other = run({ ...command, args: ['-t'] })
+  assert.equal(started.length, 2, 'one for each kind of list')
+  started[0]?.resolve(listed('old'))
+  assert.equal((await first).stdout, 'old')
+  const late = run(command)
+  assert.equal(started.length, 3)
+  started[2]?.resolve(listed('new'))
+  assert.deepEqual(
+    (await Promise.all(waiting)).map(({ stdout }) => stdout),
+    Array(3).fill('new'),
+  )
+  started[3]?.resolve(listed('newer'))
+  assert.equal((await late).stdout, 'newer', 'it asked when that one had begun')
+  started[1]?.reject(new Error('broken'))
+  await assert.rejects(other, /broken/)
 })

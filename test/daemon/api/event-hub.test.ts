@@ -133,7 +133,9 @@ test('a client that does not read is closed, the others hear everything, and not
   await gone
 })
 
-test('a client that does not read what it missed is closed, and nothing is kept for it', { timeout: 60_000 }, async t => {
+test('a client that does not read what it missed is closed, and nothing is kept for it', {
+  timeout: 60_000,
+}, async t => {
   const { hub, open, note } = await hubWorld(t, { drainMs: 20 })
   const page = 'x'.repeat(50_000)
   await Promise.all(Array.from({ length: 400 }, () => note(page)))

@@ -27,6 +27,7 @@ test('a message is stored before it is answered, and the same one is worked on o
   assert.equal((await world.store.webhooks.list({ limit: 9 })).length, 1)
   const again = await github('issues', message, { delivery: 'one' })
   assert.deepEqual([again.status, again.body], [200, { status: 'known' }])
+  assert.equal((await github('issues', labelled(8), { delivery: 'one' })).status, 200, 'an id is used once')
   // The id is not signed: whoever caught a message can send it under another one, or as another event.
   assert.equal((await github('issues', message, { delivery: 'two' })).status, 200)
   const signed = await signedByGitHub('issue_comment', message, { delivery: 'three' })
