@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AppPaths } from '../../../base/app-paths.ts'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { replaceFile, withFileLock } from '../../../base/files.ts'
-import { type Addition, addElements, type EditTrace, NotEditable, parseValue, removeElements } from './edit-json.ts'
+import { type Addition, addElements, NotEditable, parseValue, removeElements } from './edit-json.ts'
 import {
   dropBackup,
   hashOf,
@@ -26,8 +26,8 @@ export interface SettingsChange {
   before: Buffer | undefined
   /** The file as it will be; undefined if it goes. */
   after: Buffer | undefined
-  /** For a file that gets hooks. */
-  trace?: EditTrace
+  /** Whether it gets hooks. */
+  adds: boolean
 }
 
 interface PlanContext {
@@ -44,14 +44,14 @@ export function planInstall(file: HookFile, additions: readonly Addition[], cont
     const found = readSettingsFile(file)
     const before = withoutOurs(file, found, context)
     const text = before?.toString('utf8') ?? ''
-    const { text: wanted, trace } = addElements(text.trim() === '' ? file.blank : text, additions)
+    const wanted = addElements(text.trim() === '' ? file.blank : text, additions)
     const ours = (settings: string) =>
       listHooks(parseValue(settings))
         .filter(({ hook }) => context.isOurs(hook))
         .map(each => JSON.stringify(each))
         .sort()
     const isThere = found.bytes && found.text.trim() !== '' && isDeepStrictEqual(ours(found.text), ours(wanted))
-    return { file, found, before, after: isThere ? found.bytes : Buffer.from(wanted), trace }
+    return { file, found, before, after: isThere ? found.bytes : Buffer.from(wanted), adds: true }
   })
 }
 
@@ -60,7 +60,7 @@ export function planUninstall(file: HookFile, context: PlanContext): SettingsCha
   return explain(file, () => {
     const found = readSettingsFile(file)
     const before = withoutOurs(file, found, context)
-    return { file, found, before, after: before }
+    return { file, found, before, after: before, adds: false }
   })
 }
 
@@ -90,7 +90,8 @@ function withoutOurs(
   const known = readInstalled(paths).files.find(({ path }) => path === file.path)
   const copy = known?.backup ? readBackup(paths, known.backup) : undefined
   if (known && known.after === hashOf(bytes) && (copy || known.backup === null)) return copy
-  const cleaned = removeElements(text, { top: 'hooks', isOurs, trace: known?.trace })
+  const before = known?.backup === null ? file.blank : copy?.toString('utf8')
+  const cleaned = removeElements(text, { top: 'hooks', isOurs, before })
   if (cleaned === text) return bytes
   const isBlank = isDeepStrictEqual(parseValue(cleaned), parseValue(file.blank)) && !/\/[/*]/.test(cleaned)
   const wasBlank = known !== undefined && (known.backup === null || copy?.toString('utf8').trim() === '')
@@ -102,12 +103,12 @@ function withoutOurs(
  * first: a crash in between leaves a file without our hooks, and a record that says nothing wrong about it.
  */
 export function applyChange(paths: Pick<AppPaths, 'home'>, change: SettingsChange, place: Installed['place']): void {
-  const { file, after, found, trace } = change
+  const { file, after, found, adds } = change
   withFileLock(join(paths.home, 'hooks', 'lock'), () =>
     explain(file, () => {
       const { bytes } = readSettingsFile(file)
       if (!isSame(bytes, found.bytes)) throw new NotEditable('it was changed just now; look at it and run this again')
-      if (trace && after) install(paths, { ...change, trace, after }, place)
+      if (adds && after) install(paths, { ...change, after }, place)
       else uninstall(paths, change)
     }),
   )
@@ -117,14 +118,9 @@ function isSame(one: Buffer | undefined, other: Buffer | undefined): boolean {
   return one === undefined || other === undefined ? one === other : one.equals(other)
 }
 
-interface Installation extends SettingsChange {
-  after: Buffer
-  trace: EditTrace
-}
-
 function install(
   paths: Pick<AppPaths, 'home'>,
-  { file, before, after, found, trace }: Installation,
+  { file, before, after, found }: SettingsChange & { after: Buffer },
   place: Installed['place'],
 ): void {
   const { path, vendor, scope } = file
@@ -132,7 +128,7 @@ function install(
   const old = record.files.find(each => each.path === path)
   const folders = found.bytes === undefined ? makeFolders(dirname(path)) : []
   const entry: InstalledFile = {
-    ...{ vendor, scope, path, after: hashOf(after), trace },
+    ...{ vendor, scope, path, after: hashOf(after) },
     backup: before === undefined ? null : keepBackup(paths, before),
     folders: [...folders, ...(old?.folders ?? [])],
   }

@@ -11,41 +11,39 @@ export interface Addition {
   value: unknown
 }
 
-/** What an edit has to know to be undone: containers that it made, and what was between the braces of those that were empty. */
-export interface EditTrace {
-  made: string[]
-  inner: Record<string, string>
-}
-
 /**
  * Adds elements to lists of a JSON text, which may have comments. Everything else stays as it is: order, comments, indentation, line
  * endings. `removeElements` is the exact opposite.
  */
-export function addElements(text: string, additions: readonly Addition[]): { text: string; trace: EditTrace } {
-  const trace: EditTrace = { made: [], inner: {} }
+export function addElements(text: string, additions: readonly Addition[]): string {
   const { mark, body } = splitMark(text)
   let edited = body
   const expected = parseValue(edited)
   for (const addition of additions) {
-    edited = addOne(edited, addition, trace)
+    edited = addOne(edited, addition)
     addToValue(expected, addition)
   }
   if (!isDeepStrictEqual(parseValue(edited), expected)) throw new NotEditable(UNUSUAL)
-  return { text: mark + edited, trace }
+  return mark + edited
 }
 
 /**
  * Removes the elements of the lists below `top` that `isOurs` knows, also where somebody has moved them or wrote something around them.
- * A group (`{ hooks: [ … ] }`) goes with the last of its own hooks. A list or object that becomes empty goes too if the edit made it;
- * without a trace, each does.
+ * A group (`{ hooks: [ … ] }`) goes with the last of its own hooks. A list or object that becomes empty goes too, unless it is in the
+ * text as it was before our elements were added.
  */
 export function removeElements(
   text: string,
-  { top, isOurs, trace }: { top: string; isOurs: (value: unknown) => boolean; trace?: EditTrace | undefined },
+  { top, isOurs, before }: { top: string; isOurs: (value: unknown) => boolean; before?: string | undefined },
 ): string {
   const { mark, body } = splitMark(text)
   if (body.trim() === '') return text
   let edited = body
+  const old = before === undefined || before.trim() === '' ? undefined : parse(splitMark(before).body)
+  const was: Before = names => {
+    const node = names.reduce<Node | undefined>((at, name) => at && findProperty(at, name)?.children?.[1], old)
+    return node && splitMark(before ?? '').body.slice(node.offset + 1, endOf(node) - 1)
+  }
   for (;;) {
     const root = parse(edited)
     const holder = findProperty(root, top)?.children?.[1]
@@ -53,9 +51,12 @@ export function removeElements(
       .flatMap(property => property.children?.[1]?.children ?? [])
       .flatMap(element => findOurs(element, isOurs))[0]
     if (!found) return mark + edited
-    edited = removeWithEmpty(edited, found, trace)
+    edited = removeWithEmpty(edited, found, was)
   }
 }
+
+/** What was between the brackets of the list or object with these names on the way to it; undefined if there was none. */
+type Before = (names: readonly string[]) => string | undefined
 
 const UNUSUAL = 'it is written in a way that cannot be edited safely'
 
@@ -105,33 +106,29 @@ function findProperty(object: Node, name: string): Node | undefined {
   return found[0]
 }
 
-function addOne(text: string, { path, value }: Addition, trace: EditTrace): string {
+function addOne(text: string, { path, value }: Addition): string {
   let container = parse(text)
   for (const [depth, name] of path.entries()) {
-    const at = path.slice(0, depth + 1).join('/')
     if (container.type !== 'object') throw new NotEditable(`"${path.slice(0, depth).join('.')}" is not an object`)
     const next = findProperty(container, name)?.children?.[1]
     if (!next) {
-      const rest = path.slice(depth + 1)
-      trace.made.push(at, ...rest.map((_, index) => path.slice(0, depth + 2 + index).join('/')))
-      const whole = rest.toReversed().reduce<unknown>((inner, key) => ({ [key]: inner }), [value])
-      return insertInto(text, { container, key: name, value: whole, at: path.slice(0, depth).join('/') }, trace)
+      const rest = path.slice(depth + 1).toReversed()
+      const whole = rest.reduce<unknown>((inner, key) => ({ [key]: inner }), [value])
+      return insertInto(text, { container, key: name, value: whole })
     }
     container = next
   }
   if (container.type !== 'array') throw new NotEditable(`"${path.join('.')}" is not a list`)
-  return insertInto(text, { container, value, at: path.join('/') }, trace)
+  return insertInto(text, { container, value })
 }
 
 interface Insertion {
   container: Node
   key?: string
   value: unknown
-  /** The path of the container. */
-  at: string
 }
 
-function insertInto(text: string, { container, key, value, at }: Insertion, trace: EditTrace): string {
+function insertInto(text: string, { container, key, value }: Insertion): string {
   const newline = /\r\n/.test(text) ? '\r\n' : '\n'
   const last = container.children?.at(-1)
   const first = container.children?.[0]
@@ -143,8 +140,7 @@ function insertInto(text: string, { container, key, value, at }: Insertion, trac
   const piece = isOneLine
     ? name + JSON.stringify(value)
     : `${newline}${indent}${name}${JSON.stringify(value, null, unit).replaceAll('\n', `${newline}${indent}`)}`
-  if (!last)
-    return insertIntoEmpty(text, { inside, piece, closing: newline + indentAt(text, container.offset), at }, trace)
+  if (!last) return insertIntoEmpty(text, inside, { piece, closing: newline + indentAt(text, container.offset) })
   const comma = nextComma(text, endOf(last), inside.to)
   if (comma !== undefined) {
     const place = isOneLine ? comma + 1 : afterComment(text, comma + 1)
@@ -154,18 +150,13 @@ function insertInto(text: string, { container, key, value, at }: Insertion, trac
   return splice(splice(text, place, place, piece), endOf(last), endOf(last), ',')
 }
 
-interface EmptyInsertion {
-  inside: { from: number; to: number }
-  piece: string
-  closing: string
-  at: string
-}
-
-function insertIntoEmpty(text: string, { inside, piece, closing, at }: EmptyInsertion, trace: EditTrace): string {
-  const inner = text.slice(inside.from, inside.to)
-  const place = inside.from + inner.trimEnd().length // after the last comment, if there is one
+function insertIntoEmpty(
+  text: string,
+  inside: { from: number; to: number },
+  { piece, closing }: { piece: string; closing: string },
+): string {
+  const place = inside.from + text.slice(inside.from, inside.to).trimEnd().length // after the last comment, if there is one
   const hasLine = text.slice(place, inside.to).includes('\n')
-  if (!hasLine) trace.inner[at] = inner
   return splice(text, place, hasLine ? place : inside.to, hasLine ? piece : piece + closing)
 }
 
@@ -178,32 +169,31 @@ function findOurs(element: Node, isOurs: (value: unknown) => boolean): Node[] {
 }
 
 /** Removes a node and every container that is empty without it and was made for it. */
-function removeWithEmpty(text: string, node: Node, trace: EditTrace | undefined): string {
+function removeWithEmpty(text: string, node: Node, was: Before): string {
   const container = node.parent
   if (!container) return text
   const owner = container.parent
-  const at = pathOf(container)
+  const before = was(pathOf(container))
   const isLast = container.children?.length === 1
-  if (isLast && owner?.type === 'property' && (!trace || trace.made.includes(at))) {
+  if (isLast && owner?.type === 'property' && before === undefined) {
     const inner = text
       .slice(container.offset + 1, endOf(container) - 1)
       .replace(text.slice(node.offset, endOf(node)), '')
-    if (/^[\s,]*$/.test(inner)) return removeWithEmpty(text, owner, trace)
+    if (/^[\s,]*$/.test(inner)) return removeWithEmpty(text, owner, was)
   }
   const edited = removeChild(text, container, node)
-  const inner = trace?.inner[at]
-  if (!isLast || inner === undefined) return edited
+  if (!isLast || before === undefined) return edited
   const end = endOf(container) - (text.length - edited.length)
   const left = edited.slice(container.offset + 1, end - 1)
-  return left.trim() === inner.trim() ? splice(edited, container.offset + 1, end - 1, inner) : edited
+  return left.trim() === before.trim() ? splice(edited, container.offset + 1, end - 1, before) : edited
 }
 
 /** The names on the way to an object or list; the places in lists count for nothing. */
-function pathOf(node: Node): string {
+function pathOf(node: Node): string[] {
   const names: string[] = []
   for (let at: Node | undefined = node; at; at = at.parent)
     if (at.type === 'property') names.unshift(String(at.children?.[0]?.value))
-  return names.join('/')
+  return names
 }
 
 /** Removes one child with the space before it and one comma: the one after it, else the one before it. Comments stay. */

@@ -15,8 +15,6 @@ const InstalledFile = z.object({
   backup: z.string().nullable(),
   /** The hash of the file with our hooks, as we wrote it. */
   after: z.string(),
-  /** What the edit has to know to be undone. */
-  trace: z.object({ made: z.array(z.string()), inner: z.record(z.string(), z.string()) }),
   /** Folders that were made for the file, the deepest first. */
   folders: z.array(z.string()),
 })

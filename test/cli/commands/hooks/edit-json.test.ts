@@ -17,8 +17,7 @@ const OURS: Addition[] = ['PreToolUse', 'Stop', 'SessionStart'].map(event => ({
 
 const isOurs = (value: unknown) => (value as { command?: string } | null)?.command === '/h/run'
 
-const remove = (text: string, trace?: ReturnType<typeof addElements>['trace']) =>
-  removeElements(text, { top: 'hooks', isOurs, trace })
+const remove = (text: string, before: string) => removeElements(text, { top: 'hooks', isOurs, before })
 
 const TEXTS: Record<string, string> = {
   'an empty object': '{}',
@@ -38,16 +37,16 @@ const TEXTS: Record<string, string> = {
 
 for (const [name, text] of Object.entries(TEXTS)) {
   test(`${name}: elements are added beside what is there, and removed without a trace`, () => {
-    const { text: added, trace } = addElements(text, OURS)
+    const added = addElements(text, OURS)
     const value = parseValue(added) as { hooks: Record<string, unknown[]> }
     for (const { path, value: ours } of OURS) assert.deepEqual(value.hooks[path[1] ?? '']?.at(-1), ours)
-    assert.equal(remove(added, trace), text)
+    assert.equal(remove(added, text), text)
     if (text.includes('\r\n')) assert.doesNotMatch(added, /[^\r]\n/)
   })
 }
 
 test('a comment stays beside what it is about', () => {
-  assert.match(addElements(TEXTS['comments'] ?? '', OURS).text, /"env": \{\}, \/\/ the last\n {2}"hooks": \{\n/)
+  assert.match(addElements(TEXTS['comments'] ?? '', OURS), /"env": \{\}, \/\/ the last\n {2}"hooks": \{\n/)
 })
 
 test('a file that is not plainly right is refused with the reason', () => {
@@ -69,10 +68,10 @@ test('a file that is not plainly right is refused with the reason', () => {
 })
 
 test('a hook that the person put into our group stays', () => {
-  const { text, trace } = addElements('{}\n', OURS.slice(0, 1))
+  const text = addElements('{}\n', OURS.slice(0, 1))
   const shared = text.replace(']\n          }', ']\n          },\n          { "type": "command", "command": "mine" }')
   assert.notEqual(shared, text)
-  assert.deepEqual(parseValue(remove(shared, trace)), {
+  assert.deepEqual(parseValue(remove(shared, '{}\n')), {
     hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'mine' }] }] },
   })
 })
@@ -92,8 +91,7 @@ test('whatever is edited around our elements, removing them leaves exactly the e
           (now, { marker, text: word, comment }) => now.replace(marker, marker.startsWith('"') ? word : comment),
           before,
         )
-      const { text: added, trace } = addElements(text, OURS)
-      assert.equal(remove(edit(added), trace), edit(text))
+      assert.equal(remove(edit(addElements(text, OURS)), text), edit(text))
     }),
     { numRuns: 200 },
   )
@@ -114,14 +112,13 @@ const aChange = fc.record({
 test('whatever a program changes around our elements, removing them leaves its values', () => {
   fc.assert(
     fc.property(fc.constantFrom(...Object.values(TEXTS)), fc.array(aChange, { maxLength: 6 }), (text, changes) => {
-      const { text: added, trace } = addElements(text, OURS)
-      let now = added
+      let now = addElements(text, OURS)
       for (const { path, value } of changes) {
         if (path.length === 3 && value === undefined) continue // the library inserts `undefined`
         const options = { formattingOptions: { insertSpaces: true, tabSize: 2 }, isArrayInsertion: path.length === 3 }
         now = applyEdits(now, safeEdits(now, path, value, options))
       }
-      assert.deepEqual(withoutEmpty(parseValue(remove(now, trace))), withoutEmpty(withoutOurs(parseValue(now))))
+      assert.deepEqual(withoutEmpty(parseValue(remove(now, text))), withoutEmpty(withoutOurs(parseValue(now))))
     }),
     { numRuns: 200 },
   )
