@@ -9,7 +9,7 @@ import { openStore } from '../../src/store/open.ts'
 import { openCaptureQueue } from '../../src/supervisor/hooks/capture.ts'
 import { readHookSettings } from '../../src/supervisor/hooks/hook-settings.ts'
 import { HookOutbox } from '../../src/supervisor/hooks/outbox.ts'
-import { promptContextFeature } from '../../src/supervisor/hooks/prompt-context.ts'
+import { tellContext } from '../../src/supervisor/hooks/prompt-context.ts'
 import { agentEnv } from '../../test/support/world.ts'
 import { CLAUDE, measureCalls, openCallingModel } from '../call-time.ts'
 import { type Installation, openInstallation, ROOT, run } from '../program.ts'
@@ -90,9 +90,11 @@ async function benchContext(): Promise<BenchRow[]> {
   const project = makeProject(installation)
   const paths = appPathsFor({ env: installation.env })
   const never = new Promise<never>(() => {})
-  const feature = promptContextFeature({ settings: readHookSettings, needs: () => never })
+  const tell = tellContext({ needs: () => never })
   const caller = { id: 'bench', ppid: 0, folder: project, env: installation.env }
-  const context = { paths, env: caller.env, caller, project, log: silentLog, signal: AbortSignal.timeout(60_000) }
+  const place = { paths, env: caller.env, project }
+  const settings = () => readHookSettings(place)
+  const context = { ...place, caller, log: silentLog, signal: AbortSignal.timeout(60_000), settings }
   let longest = 0
   for (let at = 0; at < PROMPTS; at++) {
     const started = performance.now()
@@ -102,7 +104,7 @@ async function benchContext(): Promise<BenchRow[]> {
       native: 'SessionStart',
       cwd: project,
     } as const
-    await feature.answer({ ...base, kind: 'session_start', session: `c-${at}`, source: 'startup' }, context)
+    await tell({ ...base, kind: 'session_start', session: `c-${at}`, source: 'startup' }, context)
     longest = Math.max(longest, performance.now() - started)
   }
   return [

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { isObject, parseJson } from '../../base/json.ts'
+import { onDemand } from '../../base/on-demand.ts'
 import { identifyPeers, type Peer } from '../../base/process/peer.ts'
 import { environmentOf } from '../../base/process/process-table.ts'
 import type { ObservedSession, ObservedView } from '../../domain/hook-capture.ts'
@@ -130,15 +131,6 @@ async function findHolder(
 function readVariables(pid: number): Record<string, string> {
   const entries = environmentOf(pid).filter(([name]) => name === 'AGENT_ROLE' || name === 'CLAUDE_CONFIG_DIR')
   return Object.fromEntries(entries)
-}
-
-/** Found out once, and only if somebody asks: it takes some milliseconds. */
-function onDemand<Value>(find: () => Promise<Value>): () => Promise<Value> {
-  let found: Promise<Value> | undefined
-  return () => {
-    found ??= find()
-    return found
-  }
 }
 
 const opened = new WeakMap<DaemonContext, Promise<DaemonHooks>>()

@@ -14,11 +14,10 @@ import {
   writeDelegationFile,
 } from './delegation-state.ts'
 import type { HookSettings } from './hook-settings.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import type { AnswerEvent, HookContext } from './router.ts'
 import { changeSessionNotes, readSessionNotes, shortHash } from './session-notes.ts'
 
 export interface DelegationDeps {
-  settings(context: HookContext): Promise<HookSettings>
   /** The preset of a role, whose numbers count before those of the settings. */
   profile?(role: string, context: HookContext): Promise<RoleProfile | undefined>
 }
@@ -31,24 +30,19 @@ type DelegationSettings = HookSettings['delegation']
  * in the project counts where neither does, and without one nobody is held to anything. Calls that change something or run
  * something are counted since the last delegation: from `warn` on the agent is told, from `block` on they are refused.
  */
-export function delegationFeature(deps: DelegationDeps): HookFeature {
-  return {
-    name: 'delegation',
-    kinds: ['tool_before', 'tool_after'],
-    async answer(event, context) {
-      if (event.kind !== 'tool_before' && event.kind !== 'tool_after') return undefined
-      const role = await findRole(event, context)
-      if (role === undefined || role === 'musician') return undefined
-      const { delegation } = await deps.settings(context)
-      if (role === 'section-leader' && delegation.tiers !== 'three') return undefined
-      const profile = await deps.profile?.(role, context).catch(error => {
-        context.log.warn({ error }, 'the preset of a role cannot be used')
-        return undefined
-      })
-      const { warn = delegation.warn, block = delegation.block } = profile ?? {}
-      const leader = { role, delegation: { ...delegation, warn, block } }
-      return event.kind === 'tool_before' ? judgeCall(event, context, leader) : warnAfter(event, context, leader)
-    },
+export function holdLeaders(deps: DelegationDeps): AnswerEvent<'tool_before' | 'tool_after'> {
+  return async (event, context) => {
+    const role = await findRole(event, context)
+    if (role === undefined || role === 'musician') return undefined
+    const { delegation } = await context.settings()
+    if (role === 'section-leader' && delegation.tiers !== 'three') return undefined
+    const profile = await deps.profile?.(role, context).catch(error => {
+      context.log.warn({ error }, 'the preset of a role cannot be used')
+      return undefined
+    })
+    const { warn = delegation.warn, block = delegation.block } = profile ?? {}
+    const leader = { role, delegation: { ...delegation, warn, block } }
+    return event.kind === 'tool_before' ? judgeCall(event, context, leader) : warnAfter(event, context, leader)
   }
 }
 

@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type HookEvent, type HookEventKind, roleOf, TASK_ID } from '../../domain/hooks.ts'
+import { onDemand } from '../../base/on-demand.ts'
+import { type HookEvent, type HookEventKind, type HookEventOf, roleOf, TASK_ID } from '../../domain/hooks.ts'
 import type { Need } from '../../domain/needs.ts'
 import type { JudgeCallDeps } from '../judge-call.ts'
 import type { HookMemory } from '../memory/hook-memory.ts'
 import { hookKinds } from '../memory/phases.ts'
-import { observedId } from './capture.ts'
-import type { HookSettings } from './hook-settings.ts'
 import type { NotificationDeps } from './notifications.ts'
 import { STEP_TOOLS } from './open-steps.ts'
 import type { QuestionDeps } from './questions.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import { type AnswerEvent, feature, type HookContext, type HookFeature } from './router.ts'
 import type { StopGateDeps } from './stop-gates.ts'
 import type { HookPolicy } from './triage.ts'
 
@@ -22,8 +21,7 @@ export interface HookFeatureDeps {
   answers: QuestionDeps['answers']
   /** What waits for a person in a project; only a daemon knows. */
   needs?(project: string): Promise<readonly Need[]>
-  /** What only a daemon has for the gates at a stop. */
-  stop?: Omit<StopGateDeps, 'settings'>
+  stop?: StopGateDeps
   /** What was learned before, and its upkeep. */
   memory: HookMemory
   /** Passes on what an agent tells its person; only a daemon has channels. */
@@ -35,51 +33,47 @@ export interface HookFeatureDeps {
  * triage alone decides, and a hook without the daemon loads its code anew each time.
  */
 export function openFeatures(deps: HookFeatureDeps): HookFeature[] {
-  const { classifier, home, policyFor, answers, needs, notify, stop, memory } = deps
-  const settings = readOnce()
+  const { classifier, home, policyFor, answers, needs, notify, stop = {}, memory } = deps
   return [
     onUse('questions', ['tool_before'], {
-      concerns: event => 'tool' in event && event.tool === 'AskUserQuestion',
-      load: async () => (await import('./questions.ts')).questionsFeature({ settings, answers }),
+      concerns: event => event.tool === 'AskUserQuestion',
+      load: async () => (await import('./questions.ts')).answerQuestions({ answers }),
     }),
     onUse('delegation', ['tool_before', 'tool_after'], {
       concerns: mayDelegate,
-      load: async () => (await import('./delegation.ts')).delegationFeature({ settings, profile: readProfile }),
+      load: async () => (await import('./delegation.ts')).holdLeaders({ profile: readProfile }),
     }),
     onUse('stop-gates', ['session_start', 'prompt', 'tool_after', 'stop'], {
       concerns: mayBeWork,
-      load: async () => (await import('./stop-gates.ts')).stopGatesFeature({ settings, ...stop }),
+      load: async () => (await import('./stop-gates.ts')).holdStops(stop),
     }),
     onUse('prompt-context', ['session_start', 'prompt'], {
       load: async () => {
-        const { promptContextFeature } = await import('./prompt-context.ts')
+        const { tellContext } = await import('./prompt-context.ts')
         const waiting = needs && { needs: ({ project }: HookContext) => needs(project) }
         const learned = async (event: HookEvent, context: HookContext) =>
           memory.recall(event, context.project, await findRole(event, context))
-        return promptContextFeature({ settings, profile: readProfile, learned, ...waiting })
+        return tellContext({ profile: readProfile, learned, ...waiting })
       },
     }),
     {
       name: 'memory',
       kinds: hookKinds('organise'),
       async answer(event, context) {
-        const { memory: own, data } = (await settings(context)).config
+        const { memory: own, data } = (await context.settings()).config
         const retentionDays = data.episode_retention_days
         if (own.enabled) await memory.tidy(event, context.project, { retentionDays })
         return undefined
       },
     },
     onUse('notifications', notify ? ['notification'] : [], {
-      load: async () => {
-        const { notificationsFeature } = await import('./notifications.ts')
-        return notificationsFeature({ append: async event => notify?.(event), subject: observedId })
-      },
+      load: async () => (await import('./notifications.ts')).passOn({ append: async event => notify?.(event) }),
     }),
     onUse('tool-errors', ['tool_after'], {
-      concerns: event => event.kind === 'tool_after' && !event.ok,
+      concerns: event => !event.ok,
       load: async () => {
-        const { toolErrorsFeature } = await import('./tool-errors.ts')
-        return toolErrorsFeature({
+        const { explainErrors } = await import('./tool-errors.ts')
+        return explainErrors({
           async risk({ tool, input, cwd }, { project }) {
             const { safeDirectories, secrets } = await policyFor(project)
             return (await classifier.classify({ tool, input, project, home, cwd, safeDirectories, secrets })).risk
@@ -96,23 +90,21 @@ function mayBeWork(event: HookEvent): boolean {
   return event.kind !== 'tool_after' || STEP_TOOLS.has(event.tool)
 }
 
-interface FeatureOnUse {
-  load(): Promise<HookFeature>
+interface FeatureOnUse<Kind extends HookEventKind> {
+  load(): Promise<AnswerEvent<Kind>>
   /** Whether the feature may have something to say; it decides itself once it is loaded. */
-  concerns?(event: HookEvent, context: HookContext): boolean
+  concerns?(event: HookEventOf<Kind>, context: HookContext): boolean
 }
 
-function onUse(name: string, kinds: HookEventKind[], { load, concerns }: FeatureOnUse): HookFeature {
-  let loaded: Promise<HookFeature> | undefined
-  return {
-    name,
-    kinds,
-    async answer(event, context) {
-      if (concerns && !concerns(event, context)) return undefined
-      loaded ??= load()
-      return (await loaded).answer(event, context)
-    },
-  }
+function onUse<Kind extends HookEventKind>(
+  name: string,
+  kinds: Kind[],
+  { load, concerns }: FeatureOnUse<Kind>,
+): HookFeature {
+  const loaded = onDemand(load)
+  return feature(name, kinds, async (event, context) =>
+    concerns && !concerns(event, context) ? undefined : (await loaded())(event, context),
+  )
 }
 
 /** Whether somebody may have a role: by the environment, the type of a subagent, or the marker in the project. */
@@ -140,15 +132,4 @@ async function readProfile(role: string, { paths, project }: HookContext) {
   ])
   const trusted = trustedFile(await trustStatus(paths, project))
   return loadProfile(role, { paths, project, trusted })
-}
-
-/** The features that answer one event read its settings once. */
-function readOnce(): (context: HookContext) => Promise<HookSettings> {
-  const known = new WeakMap<HookContext, Promise<HookSettings>>()
-  return context => {
-    const read =
-      known.get(context) ?? import('./hook-settings.ts').then(({ readHookSettings }) => readHookSettings(context))
-    known.set(context, read)
-    return read
-  }
 }

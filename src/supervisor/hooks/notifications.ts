@@ -1,14 +1,12 @@
 import { redactText } from '../../base/redact.ts'
 import type { NewEvent } from '../../domain/event.ts'
-import type { HookEventOf } from '../../domain/hooks.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import { observedId } from './capture.ts'
+import type { AnswerEvent } from './router.ts'
 import { saysFirst } from './session-notes.ts'
 
 export interface NotificationDeps {
   /** Stores the event: in the store of the daemon, or for the next daemon. From there it goes to every channel. */
   append(event: NewEvent): Promise<void>
-  /** The subject of events of the conversation. */
-  subject(event: HookEventOf<'notification'>, context: HookContext): string
   now?(): number
 }
 
@@ -23,22 +21,18 @@ const HOUR_MS = 3_600_000
  * Passes on what an agent tells its person, to the channels of pcc. The event is stored, and the notifier sends it as it sends
  * everything: by the switches, once for each channel, and not in quiet hours. Of all agents together some count in an hour.
  */
-export function notificationsFeature({ append, subject, now = Date.now }: NotificationDeps): HookFeature {
+export function passOn({ append, now = Date.now }: NotificationDeps): AnswerEvent<'notification'> {
   let sent: number[] = []
-  return {
-    name: 'notifications',
-    kinds: ['notification'],
-    async answer(event, context) {
-      if (event.kind !== 'notification' || event.text.trim() === '') return undefined
-      const what = `notification ${event.type ?? ''} ${event.text}`
-      if (!(await saysFirst(context.paths, event, { what, now: now(), againAfterMs: SAME_MS }))) return undefined
-      sent = sent.filter(at => Math.abs(now() - at) < HOUR_MS)
-      if (sent.push(now()) > MOST_AN_HOUR) return undefined
-      const { vendor, type } = event
-      const text = redactText(event.text).slice(0, LONGEST).toWellFormed()
-      const body = { vendor, project: context.project, text, ...(type !== undefined && { type }) }
-      await append({ actor: 'agent', subject: subject(event, context), kind: 'agent.notified', body })
-      return undefined
-    },
+  return async (event, context) => {
+    if (event.text.trim() === '') return undefined
+    const what = `notification ${event.type ?? ''} ${event.text}`
+    if (!(await saysFirst(context.paths, event, { what, now: now(), againAfterMs: SAME_MS }))) return undefined
+    sent = sent.filter(at => Math.abs(now() - at) < HOUR_MS)
+    if (sent.push(now()) > MOST_AN_HOUR) return undefined
+    const { vendor, type } = event
+    const text = redactText(event.text).slice(0, LONGEST).toWellFormed()
+    const body = { vendor, project: context.project, text, ...(type !== undefined && { type }) }
+    await append({ actor: 'agent', subject: observedId(event), kind: 'agent.notified', body })
+    return undefined
   }
 }

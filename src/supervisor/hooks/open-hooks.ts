@@ -2,6 +2,7 @@ import { LOOK, refuseHook } from '../../agents/hooks/refuse.ts'
 import { hookTranslator } from '../../agents/hooks/vendors.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import type { Log } from '../../base/log.ts'
+import { onDemand } from '../../base/on-demand.ts'
 import { nestingDepth } from '../../base/process/marker.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
 import {
@@ -17,9 +18,9 @@ import { openCapture } from './capture.ts'
 import { type HookFeatureDeps, openFeatures } from './features.ts'
 import { mayOthersChangeInput } from './other-hooks.ts'
 import { openPolicyCache } from './policy-cache.ts'
-import { answerHook, type HookCaller, type HookContext, type HookFeature } from './router.ts'
+import { answerHook, feature, type HookCaller, type HookContext, type HookFeature } from './router.ts'
 import { openSessionRoots } from './session-root.ts'
-import { type DecidedEvent, openTriage, type TriageDeps } from './triage.ts'
+import { type DecidedEvent, judgeCalls, type TriageDeps } from './triage.ts'
 import { findVendorProcess, type VendorProcess } from './vendor-process.ts'
 
 export interface HookRequest {
@@ -67,12 +68,10 @@ export function openHooks(deps: HooksDeps): Hooks {
   const processes = new WeakMap<HookEvent, VendorProcess>()
   const home = env['HOME'] ?? '/'
   const policyFor = openPolicyCache(deps)
+  const mayInputChange = openInputCheck(event => processes.get(event)?.pid)
+  const decided: TriageDeps['decided'] = (event, decision) => decisions.set(event, decision)
   const features: HookFeature[] = [
-    openTriage({
-      ...{ classifier: deps.classifier, home, policyFor, ...(deps.opinion && { opinion: deps.opinion }) },
-      mayInputChange: openInputCheck(event => processes.get(event)?.pid),
-      decided: (event, decision) => decisions.set(event, decision),
-    }),
+    feature('triage', ['tool_before', 'permission'], judgeCalls({ ...deps, home, policyFor, mayInputChange, decided })),
     ...openFeatures({ ...deps, home, policyFor }),
   ]
   return {
@@ -88,7 +87,8 @@ export function openHooks(deps: HooksDeps): Hooks {
         await deps.register(found, caller)
       }
       const project = roots.rootOf(event, caller.env)
-      const context: HookContext = { paths, env: caller.env, caller, project, log, signal }
+      const settings = onDemand(async () => (await import('./hook-settings.ts')).readHookSettings(context))
+      const context: HookContext = { paths, env: caller.env, caller, project, log, signal, settings }
       const answer = await answerHook(event, features, context)
       const decision = decisions.get(event)
       if (event.session !== DOCTOR_SESSION) {

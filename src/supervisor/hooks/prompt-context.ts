@@ -8,12 +8,10 @@ import type { Note } from '../../knowledge/note.ts'
 import { NOTES_FOLDER, readNotes } from '../../knowledge/read-notes.ts'
 import type { RoleProfile } from '../../policy/layers.ts'
 import { fenceText } from '../brief/prompt-text.ts'
-import type { HookSettings } from './hook-settings.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import type { AnswerEvent, HookContext } from './router.ts'
 import { changeSessionNotes, isNews } from './session-notes.ts'
 
 export interface PromptContextDeps {
-  settings(context: HookContext): Promise<HookSettings>
   /** What waits for a person in the project; a hook without a daemon may leave it out. */
   needs?(context: HookContext): Promise<readonly Need[]>
   /** The preset of a role (`profiles/<role>.toml`). */
@@ -43,20 +41,15 @@ const MOST = { needs: 5, notes: 3 }
  * Tells an agent at its start what waits for the person and how its role works, with a prompt the notes of the project that
  * fit it, and with both what was learned before. Every piece says where it is from, none is told twice in a conversation, and nothing is said where nothing fits.
  */
-export function promptContextFeature(deps: PromptContextDeps): HookFeature {
-  return {
-    name: 'prompt-context',
-    kinds: ['session_start', 'prompt'],
-    async answer(event, context) {
-      if (event.kind !== 'session_start' && event.kind !== 'prompt') return undefined
-      const budgetMs = deps.budgetMs ?? BUDGET_MS
-      const until = performance.now() + budgetMs * GATHERING
-      const gathered: Piece[][] = []
-      const all = gather(event, context, { deps, gathered, isOver: () => performance.now() >= until })
-      // What is not there in time is not waited for; a failure of one source is logged and takes nothing from the others.
-      await within(budgetMs * GATHERING, all, context.signal)
-      return within(budgetMs * (1 - GATHERING), tellNews(event, context, gathered.flat()), context.signal)
-    },
+export function tellContext(deps: PromptContextDeps): AnswerEvent<'session_start' | 'prompt'> {
+  return async (event, context) => {
+    const budgetMs = deps.budgetMs ?? BUDGET_MS
+    const until = performance.now() + budgetMs * GATHERING
+    const gathered: Piece[][] = []
+    const all = gather(event, context, { deps, gathered, isOver: () => performance.now() >= until })
+    // What is not there in time is not waited for; a failure of one source is logged and takes nothing from the others.
+    await within(budgetMs * GATHERING, all, context.signal)
+    return within(budgetMs * (1 - GATHERING), tellNews(event, context, gathered.flat()), context.signal)
   }
 }
 
@@ -86,7 +79,7 @@ async function gather(event: Told, context: HookContext, { deps, gathered, isOve
       context.log.warn({ error }, 'a source of context could not be read')
     }
   }
-  const { context: isOn, config } = await deps.settings(context)
+  const { context: isOn, config } = await context.settings()
   if (!isOn) return
   const learned = config.memory.enabled ? [source(2, () => learnedPieces(event, context, deps))] : []
   await Promise.all(

@@ -5,33 +5,26 @@ import type { HookAnswer, HookEventOf } from '../../domain/hooks.ts'
 import { QUESTION_TOOL, questionsIn } from '../../human/questions.ts'
 import { findRememberedAnswer } from '../../human/remembered-answers.ts'
 import type { AnswerStore } from '../../store/store.ts'
-import type { HookSettings } from './hook-settings.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import type { AnswerEvent, HookContext } from './router.ts'
 
 export interface QuestionDeps {
-  settings(context: HookContext): Promise<HookSettings>
   /** The table of the daemon, or one that is only read (`openRememberedAnswers`). */
   answers: Pick<AnswerStore, 'find'>
   now?(): number
 }
 
 /** Answers what a person answered before, as sessions of pcc do. Several questions at once only if every answer is known. */
-export function questionsFeature(deps: QuestionDeps): HookFeature {
-  return {
-    name: 'questions',
-    kinds: ['tool_before'],
-    answer: async (event, context) =>
-      event.kind === 'tool_before' && event.tool === QUESTION_TOOL ? answerFromMemory(event, context, deps) : undefined,
-  }
+export function answerQuestions(deps: QuestionDeps): AnswerEvent<'tool_before'> {
+  return async (event, context) => (event.tool === QUESTION_TOOL ? answerFromMemory(event, context, deps) : undefined)
 }
 
 async function answerFromMemory(
   { input }: HookEventOf<'tool_before'>,
   context: HookContext,
-  { settings, answers, now = () => systemClock.now() }: QuestionDeps,
+  { answers, now = () => systemClock.now() }: QuestionDeps,
 ): Promise<Partial<HookAnswer> | undefined> {
   const questions = questionsIn(input)
-  const { enabled, threshold, memory } = (await settings(context)).answers
+  const { enabled, threshold, memory } = (await context.settings()).answers
   if (!questions || !enabled) return undefined
   const asked = { project: context.project, questions }
   const found = await findRememberedAnswer(answers, asked, { memory, now: now() }).catch(error => {

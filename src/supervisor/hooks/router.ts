@@ -6,8 +6,10 @@ import {
   type HookAnswer,
   type HookEvent,
   type HookEventKind,
+  type HookEventOf,
   NO_OPINION,
 } from '../../domain/hooks.ts'
+import type { HookSettings } from './hook-settings.ts'
 
 /** The hook that asks. */
 export interface HookCaller {
@@ -32,13 +34,30 @@ export interface HookContext {
   log: Log
   /** Aborted shortly before the vendor stops waiting. */
   signal: AbortSignal
+  /** The settings for this project, read on use. */
+  settings(): Promise<HookSettings>
 }
 
-/** One responsibility at one or more kinds of events. `undefined`: it has nothing to say. A feature that throws is a refusal where calls are decided. */
+/** What a feature says to an event. `undefined`: nothing. One that throws is a refusal where calls are decided. */
+export type AnswerEvent<Kind extends HookEventKind> = (
+  event: HookEventOf<Kind>,
+  context: HookContext,
+) => Promise<Partial<HookAnswer> | undefined>
+
+/** One responsibility at one or more kinds of events. */
 export interface HookFeature {
   name: string
   kinds: readonly HookEventKind[]
-  answer(event: HookEvent, context: HookContext): Promise<Partial<HookAnswer> | undefined>
+  answer: AnswerEvent<HookEventKind>
+}
+
+/** A feature that is asked about these kinds only, so that it need not look. */
+export function feature<Kind extends HookEventKind>(
+  name: string,
+  kinds: readonly Kind[],
+  answer: AnswerEvent<Kind>,
+): HookFeature {
+  return { name, kinds, answer: answer as unknown as AnswerEvent<HookEventKind> }
 }
 
 /** The strictest decision wins. */

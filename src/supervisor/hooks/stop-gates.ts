@@ -9,7 +9,7 @@ import { failureLine, failureReport } from '../completion/report-text.ts'
 import { readCompletionClaim } from './completion-claims.ts'
 import type { HookSettings } from './hook-settings.ts'
 import { noteSteps, STEP_TOOLS } from './open-steps.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import type { AnswerEvent, HookContext } from './router.ts'
 import {
   type HookJudges,
   type HookWork,
@@ -21,11 +21,11 @@ import {
 import { changeSessionNotes, readSessionNotes, type SessionKey, type SessionNotes, saysFirst } from './session-notes.ts'
 import { isContextFull, readLastWords } from './session-usage.ts'
 
+/** What only a daemon has for the gates at a stop. */
 export interface StopGateDeps {
-  settings(context: HookContext): Promise<HookSettings>
-  /** A task of the project by its id; only a daemon knows them. */
+  /** A task of the project by its id. */
   task?(id: string, context: HookContext): Promise<HookWork['task']>
-  /** Agents that judge the work; only a daemon can start some. */
+  /** Agents that judge the work. */
   judges?(context: HookContext, settings: HookSettings): Promise<HookJudges>
   /** The green results of earlier runs of the same gates on the same files. */
   results?: GateResultStore | undefined
@@ -40,15 +40,11 @@ type Said = Partial<HookAnswer> | undefined
  * without us if it does not say that it is done, if its context is full, while work runs in the background, and when the time
  * for the hook is over.
  */
-export function stopGatesFeature(deps: StopGateDeps): HookFeature {
-  return {
-    name: 'stop-gates',
-    kinds: ['session_start', 'prompt', 'tool_after', 'stop'],
-    async answer(event, context) {
-      if (event.kind === 'session_start') await noteBeginning(event, context)
-      if (event.kind === 'prompt' || event.kind === 'tool_after') await noteWork(event, context)
-      return event.kind === 'stop' ? answerStop(event, context, deps) : undefined
-    },
+export function holdStops(deps: StopGateDeps): AnswerEvent<'session_start' | 'prompt' | 'tool_after' | 'stop'> {
+  return async (event, context) => {
+    if (event.kind === 'stop') return answerStop(event, context, deps)
+    await (event.kind === 'session_start' ? noteBeginning(event, context) : noteWork(event, context))
+    return undefined
   }
 }
 
@@ -85,7 +81,7 @@ async function answerStop(event: StopEvent, context: HookContext, deps: StopGate
   if (event.background > 0 || isInsideGate(context)) return undefined
   const work = await findWork(event, context, deps)
   if (!readCompletionClaim(readLastWords(event), { task: work?.task?.id })) return undefined
-  const settings = await deps.settings(context)
+  const settings = await context.settings()
   if (!settings.gates || settings.stopBlocks === 0) return undefined
   if (isContextFull(event)) return sayOnce(event, context, { what: 'full context', notice: FULL_CONTEXT })
   const untrusted = await noticeWithheld(event, settings, context)

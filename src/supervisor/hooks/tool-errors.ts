@@ -6,7 +6,7 @@ import { findGitOperation } from '../../workspace/git/checkout-state.ts'
 import { git } from '../../workspace/git/git.ts'
 import { targetOf } from '../session/tool-call.ts'
 import { findKnownFailure } from './known-failures.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import type { AnswerEvent, HookContext } from './router.ts'
 import { saysFirst } from './session-notes.ts'
 
 export interface ToolErrorDeps {
@@ -31,18 +31,14 @@ export interface ToolErrorReport {
  * Tells an agent what is known about a call that failed: usual causes by rules, and after a call that may have changed something
  * also the state of the repository. It only reads. It speaks once about the same failure and is silent where it knows nothing.
  */
-export function toolErrorsFeature(deps: ToolErrorDeps): HookFeature {
-  return {
-    name: 'tool-errors',
-    kinds: ['tool_after'],
-    async answer(event, context) {
-      if (event.kind !== 'tool_after' || event.ok) return undefined
-      const report = await examine(event, context, deps)
-      if (report.issues.length === 0) return undefined
-      const what = `failure ${event.tool} ${targetOf(event.input, context.project)} ${report.issues.map(({ code }) => code)}`
-      if (!(await saysFirst(context.paths, event, { what }))) return undefined
-      return { context: `pcc looked at the call that failed:\n${JSON.stringify(report)}`.slice(0, LONGEST) }
-    },
+export function explainErrors(deps: ToolErrorDeps): AnswerEvent<'tool_after'> {
+  return async (event, context) => {
+    if (event.ok) return undefined
+    const report = await examine(event, context, deps)
+    if (report.issues.length === 0) return undefined
+    const what = `failure ${event.tool} ${targetOf(event.input, context.project)} ${report.issues.map(({ code }) => code)}`
+    if (!(await saysFirst(context.paths, event, { what }))) return undefined
+    return { context: `pcc looked at the call that failed:\n${JSON.stringify(report)}`.slice(0, LONGEST) }
   }
 }
 

@@ -1,7 +1,7 @@
 import type { HookAnswer, HookEventOf } from '../../domain/hooks.ts'
 import type { Decision, DecisionContext } from '../../policy/verdict/decide.ts'
 import { type JudgeCallDeps, judgeCall, type ProjectPolicy } from '../judge-call.ts'
-import type { HookContext, HookFeature } from './router.ts'
+import type { AnswerEvent, HookContext } from './router.ts'
 
 /** The settings and rules of a project, as a hook needs them. */
 export interface HookPolicy extends ProjectPolicy {
@@ -24,9 +24,6 @@ export interface TriageDeps {
 
 export type DecidedEvent = HookEventOf<'tool_before'> | HookEventOf<'permission'>
 
-/** The vendor's own dialog is the answer to these: `questions` may answer from memory. */
-const QUESTION_TOOLS = new Set(['AskUserQuestion'])
-
 /**
  * Decides about calls by the policy, the person's rules, their earlier answers and the rule brain, as for a session with nobody there.
  *
@@ -35,20 +32,16 @@ const QUESTION_TOOLS = new Set(['AskUserQuestion'])
  * silent, slow or unsure, the dialog opens. If another hook may change the input after our first answer,
  * that answer is `ask`: the vendor then asks about the input as it will run, and that one is judged and allowed.
  */
-export function openTriage(deps: TriageDeps): HookFeature {
-  return {
-    name: 'triage',
-    kinds: ['tool_before', 'permission'],
-    async answer(event, context) {
-      if (event.kind !== 'tool_before' && event.kind !== 'permission') return undefined
-      if (QUESTION_TOOLS.has(event.tool)) return undefined
-      const { verdict, reason } = await decideCall(event, context, deps)
-      if (verdict === 'deny') return { decision: 'deny', reason: `Not allowed: ${reason}` }
-      if (verdict === 'ask') return event.kind === 'permission' ? undefined : { decision: 'ask', reason }
-      if (event.kind === 'permission') return allowExactly(event, reason)
-      const isOpen = await deps.mayInputChange(event, context)
-      return isOpen ? { decision: 'ask', reason: `${reason} (pcc)` } : { decision: 'allow', reason }
-    },
+export function judgeCalls(deps: TriageDeps): AnswerEvent<'tool_before' | 'permission'> {
+  return async (event, context) => {
+    // The vendor's own dialog is the answer to these: `questions` may answer from memory.
+    if (event.tool === 'AskUserQuestion') return undefined
+    const { verdict, reason } = await decideCall(event, context, deps)
+    if (verdict === 'deny') return { decision: 'deny', reason: `Not allowed: ${reason}` }
+    if (verdict === 'ask') return event.kind === 'permission' ? undefined : { decision: 'ask', reason }
+    if (event.kind === 'permission') return allowExactly(event, reason)
+    const isOpen = await deps.mayInputChange(event, context)
+    return isOpen ? { decision: 'ask', reason: `${reason} (pcc)` } : { decision: 'allow', reason }
   }
 }
 

@@ -3,18 +3,17 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { delegationFeature } from '../../../src/supervisor/hooks/delegation.ts'
-import { answerHook } from '../../../src/supervisor/hooks/router.ts'
+import { holdLeaders } from '../../../src/supervisor/hooks/delegation.ts'
 import { bareEnv } from '../../support/world.ts'
-import { type HookWorld, openHookWorld, settings } from './hook-world.ts'
+import { answerBy, type HookWorld, openHookWorld } from './hook-world.ts'
 
-const FEATURES = [delegationFeature({ settings })]
+const hold = holdLeaders({})
 
 /** One call, before it runs. */
 function call(world: HookWorld, tool: string, more: Call = {}) {
   const { input = inputOf(tool, world), role = 'conductor', ...rest } = more
   const env = { ...bareEnv(world.home), ...(role === '' ? {} : { AGENT_ROLE: role }) }
-  return answerHook(world.event('tool_before', { tool, input, ...rest }), FEATURES, world.context({ env }))
+  return answerBy(hold, world.event('tool_before', { tool, input, ...rest }), world.context({ env }))
 }
 
 interface Call {
@@ -56,9 +55,9 @@ test('the preset of a role says from which call on, before the settings, and one
   const world = openHookWorld(t)
   const env = { ...bareEnv(world.home), AGENT_ROLE: 'conductor' }
   const edit = (profile: () => Promise<{ block: number }>) =>
-    answerHook(
+    answerBy(
+      holdLeaders({ profile }),
       world.event('tool_before', { tool: 'Edit', input: inputOf('Edit', world) }),
-      [delegationFeature({ settings, profile })],
       world.context({ env }),
     )
   assert.equal((await edit(async () => ({ block: 2 }))).decision, 'none')
@@ -70,9 +69,9 @@ test('hooks.delegation.warn and hooks.delegation.block say from which call on', 
   const world = openHookWorld(t, { settings: '[hooks.delegation]\nwarn = 1\nblock = 3\n' })
   const env = { ...bareEnv(world.home), AGENT_ROLE: 'conductor' }
   const after = () =>
-    answerHook(
+    answerBy(
+      hold,
       world.event('tool_after', { tool: 'Edit', input: inputOf('Edit', world), ok: true, output: '' }),
-      FEATURES,
       world.context({ env }),
     )
   assert.equal((await after()).context, undefined)

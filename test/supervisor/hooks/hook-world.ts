@@ -3,9 +3,14 @@ import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AppPaths, appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
-import { HOOK_SCHEMA_VERSION, type HookEventKind, type HookEventOf } from '../../../src/domain/hooks.ts'
+import {
+  HOOK_SCHEMA_VERSION,
+  type HookAnswer,
+  type HookEventKind,
+  type HookEventOf,
+} from '../../../src/domain/hooks.ts'
 import { readHookSettings } from '../../../src/supervisor/hooks/hook-settings.ts'
-import type { HookContext } from '../../../src/supervisor/hooks/router.ts'
+import { type AnswerEvent, answerHook, feature, type HookContext } from '../../../src/supervisor/hooks/router.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 export interface HookWorld {
@@ -38,15 +43,15 @@ export function openHookWorld(t: TestContext, { settings = '', files = {} }: Hoo
     ...{ home, project, paths },
     write: (path, text) => put(join(project, path), text),
     configure: toml => put(paths.configFile, toml),
-    context: more => ({
-      caller: { id: 'test-hook', ppid: 0, folder: project, env },
-      paths,
-      env,
-      project,
-      log: silentLog,
-      signal: new AbortController().signal,
-      ...more,
-    }),
+    context: more => {
+      const context: HookContext = {
+        ...{ caller: { id: 'test-hook', ppid: 0, folder: project, env }, paths, env, project, log: silentLog },
+        signal: new AbortController().signal,
+        settings: () => readHookSettings(context),
+        ...more,
+      }
+      return context
+    },
     event: (kind: HookEventKind, more: object) =>
       ({
         schema_version: HOOK_SCHEMA_VERSION,
@@ -66,5 +71,11 @@ interface HookWorldOptions {
   files?: Record<string, string>
 }
 
-/** The settings as a feature gets them. */
-export const settings = (context: HookContext) => readHookSettings(context)
+/** The answer of one feature. */
+export function answerBy<Kind extends HookEventKind>(
+  answer: AnswerEvent<Kind>,
+  event: HookEventOf<Kind>,
+  context: HookContext,
+): Promise<HookAnswer> {
+  return answerHook(event, [feature('tried', [event.kind], answer)], context)
+}

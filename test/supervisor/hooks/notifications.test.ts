@@ -3,23 +3,18 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { buildNotices } from '../../../src/human/notify/build-notices.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { notificationsFeature } from '../../../src/supervisor/hooks/notifications.ts'
-import { answerHook } from '../../../src/supervisor/hooks/router.ts'
+import { passOn } from '../../../src/supervisor/hooks/notifications.ts'
 import { tempDir } from '../../support/world.ts'
-import { openHookWorld } from './hook-world.ts'
+import { answerBy, openHookWorld } from './hook-world.ts'
 
 test('what an agent tells its person becomes one notice, the same some minutes later another one, and there are not many in an hour', async t => {
   const world = openHookWorld(t)
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
   let now = 1_000_000
-  const feature = notificationsFeature({
-    append: async event => void (await store.append([event])),
-    subject: ({ session }) => session,
-    now: () => now,
-  })
+  const pass = passOn({ append: async event => void (await store.append([event])), now: () => now })
   const tell = (text: string, more: object = {}) =>
-    answerHook(world.event('notification', { text, ...more }), [feature], world.context())
+    answerBy(pass, world.event('notification', { text, ...more }), world.context())
   const text = 'Claude needs your permission; token=abcdefgh12345678'
   await Promise.all([tell(text, { type: 'permission_prompt' }), tell(text, { type: 'permission_prompt' }), tell(' ')])
   const stored = () => store.events({ kinds: ['agent.notified'] })

@@ -6,10 +6,9 @@ import { withGuard } from '../../../src/brain/model-brain.ts'
 import type { Brain } from '../../../src/domain/brain.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
 import { openPolicyCache } from '../../../src/supervisor/hooks/policy-cache.ts'
-import { answerHook } from '../../../src/supervisor/hooks/router.ts'
-import { openTriage } from '../../../src/supervisor/hooks/triage.ts'
+import { judgeCalls } from '../../../src/supervisor/hooks/triage.ts'
 import { adviseOn } from '../../../src/supervisor/session/brain.ts'
-import { openHookWorld } from './hook-world.ts'
+import { answerBy, openHookWorld } from './hook-world.ts'
 
 type Judge = Brain['evaluatePermission']
 
@@ -23,8 +22,8 @@ test('the brains are asked when the dialog is about to open: a confident one all
     const model = { name: 'model', answerQuestion: unused, summarize: unused, evaluatePermission: judge }
     return chainBrains([withGuard(model, { deadlineMs: 10_000 })], { threshold: 0.7 })
   }
-  const answerBy = async (brain: Brain, kind: 'tool_before' | 'permission', command: string) => {
-    const triage = openTriage({
+  const judgeBy = async (brain: Brain, kind: 'tool_before' | 'permission', command: string) => {
+    const judge = judgeCalls({
       ...{ classifier, home: world.home, mayInputChange: async () => false, decided: () => {} },
       policyFor: openPolicyCache({ paths: world.paths, env: context.env, answers: { find: async () => undefined } }),
       opinion: request => (assessment, signal) => {
@@ -34,23 +33,23 @@ test('the brains are asked when the dialog is about to open: a confident one all
       },
     })
     const event = world.event(kind, { tool: 'Bash', input: { command } })
-    return (await answerHook(event, [triage], context)).decision
+    return (await answerBy(judge, event, context)).decision
   }
   const opinion = (confidence: number) =>
     modelOf(async () => ({ value: true, confidence, by: 'model', reasoning: 'fine' }))
   const MEDIUM = 'frobnicate --all'
-  assert.equal(await answerBy(opinion(0.9), 'tool_before', MEDIUM), 'ask')
+  assert.equal(await judgeBy(opinion(0.9), 'tool_before', MEDIUM), 'ask')
   assert.deepEqual(asked, [], 'before the call nobody waits for a model')
-  assert.equal(await answerBy(opinion(0.9), 'permission', MEDIUM), 'allow')
+  assert.equal(await judgeBy(opinion(0.9), 'permission', MEDIUM), 'allow')
   assert.deepEqual(asked, [MEDIUM])
-  assert.equal(await answerBy(opinion(0.2), 'permission', MEDIUM), 'none')
-  assert.equal(await answerBy(opinion(0.9), 'permission', 'rm -rf ~/Documents'), 'deny', 'no brain approves HIGH')
+  assert.equal(await judgeBy(opinion(0.2), 'permission', MEDIUM), 'none')
+  assert.equal(await judgeBy(opinion(0.9), 'permission', 'rm -rf ~/Documents'), 'deny', 'no brain approves HIGH')
 
   let tries = 0
   const down = modelOf(async () => {
     tries++
     throw new Error('the model is down')
   })
-  for (let at = 0; at < 10; at++) assert.equal(await answerBy(down, 'permission', MEDIUM), 'none')
+  for (let at = 0; at < 10; at++) assert.equal(await judgeBy(down, 'permission', MEDIUM), 'none')
   assert.ok(tries < 10, `a model that fails again and again is left alone, and was asked ${tries} times`)
 })

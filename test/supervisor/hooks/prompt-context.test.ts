@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Need } from '../../../src/domain/needs.ts'
-import { type PromptContextDeps, promptContextFeature } from '../../../src/supervisor/hooks/prompt-context.ts'
-import { answerHook } from '../../../src/supervisor/hooks/router.ts'
+import { type PromptContextDeps, tellContext } from '../../../src/supervisor/hooks/prompt-context.ts'
 import { bareEnv } from '../../support/world.ts'
-import { type HookWorld, openHookWorld, settings } from './hook-world.ts'
+import { answerBy, type HookWorld, openHookWorld } from './hook-world.ts'
 
 const note = (title: string, tags: string, body: string) => `---\ntitle: ${title}\ntags: [${tags}]\n---\n\n${body}\n`
 
@@ -24,8 +23,7 @@ async function tell(
   const { text, source = 'startup' } = event
   const told = text === undefined ? world.event('session_start', { source }) : world.event('prompt', { text })
   const env = { ...bareEnv(world.home), AGENT_ROLE: 'conductor' }
-  const feature = promptContextFeature({ settings, budgetMs: 60_000, ...deps })
-  return (await answerHook(told, [feature], world.context({ env }))).context
+  return (await answerBy(tellContext({ budgetMs: 60_000, ...deps }), told, world.context({ env }))).context
 }
 
 test('notes that fit a prompt are told with their file, once, and again after the context was dropped', async t => {
@@ -73,9 +71,10 @@ test('a source that is slow or fails takes nothing from the others, and nothing 
   const world = openHookWorld(t)
   const profile = async () => ({ text: 'Delegate.' })
   const never = () => new Promise<never>(() => undefined)
-  const loaded = await settings(world.context())
+  const loaded = await world.context().settings()
   // More time than in use: what is told is also noted, which takes long on a loaded machine.
-  const slow = await tell(world, {}, { settings: async () => loaded, profile, needs: never, budgetMs: 1_000 })
+  const quick = { ...world, context: (more: object) => ({ ...world.context(more), settings: async () => loaded }) }
+  const slow = await tell(quick, {}, { profile, needs: never, budgetMs: 1_000 })
   assert.match(slow ?? '', /Delegate\./)
   const failing = await tell(world, {}, { profile, needs: () => Promise.reject(new Error('no')) })
   assert.match(failing ?? '', /Delegate\./)

@@ -4,10 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { openAnswerMemory } from '../../../src/human/remembered-answers.ts'
 import { openRememberedAnswers } from '../../../src/store/offline-reads.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { questionsFeature } from '../../../src/supervisor/hooks/questions.ts'
-import { answerHook, type HookFeature } from '../../../src/supervisor/hooks/router.ts'
+import { answerQuestions } from '../../../src/supervisor/hooks/questions.ts'
+import { answerHook, feature, type HookFeature } from '../../../src/supervisor/hooks/router.ts'
 import { tempDir } from '../../support/world.ts'
-import { openHookWorld, settings } from './hook-world.ts'
+import { openHookWorld } from './hook-world.ts'
 
 const DATABASE = {
   question: 'Which database should I use?',
@@ -37,14 +37,14 @@ async function openQuestions(t: TestContext, toml = '') {
     const { answers = store.answers, now, others = [] } = more
     const input = { questions }
     const event = world.event('tool_before', { tool: 'AskUserQuestion', input })
-    const feature = questionsFeature({ settings, answers, ...(now && { now }) })
-    return answerHook(event, [...others, feature], world.context())
+    const own = feature('questions', ['tool_before'], answerQuestions({ answers, ...(now && { now }) }))
+    return answerHook(event, [...others, own], world.context())
   }
   return { world, file, keep, ask }
 }
 
 interface Asked {
-  answers: Parameters<typeof questionsFeature>[0]['answers']
+  answers: Parameters<typeof answerQuestions>[0]['answers']
   now(): number
   others: HookFeature[]
 }

@@ -7,19 +7,18 @@ import fc from 'fast-check'
 import type { HookAnswer } from '../../../src/domain/hooks.ts'
 import { grantTrust, trustStatus } from '../../../src/policy/trust/trust.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { answerHook } from '../../../src/supervisor/hooks/router.ts'
-import { countBlock, type StopGateDeps, stopGatesFeature } from '../../../src/supervisor/hooks/stop-gates.ts'
+import { type HookFeatureDeps, openFeatures } from '../../../src/supervisor/hooks/features.ts'
+import { countBlock, holdStops, type StopGateDeps } from '../../../src/supervisor/hooks/stop-gates.ts'
 import { commandMarkers } from '../../../src/workspace/command/run-command.ts'
 import { commitAll, tempDir } from '../../support/world.ts'
-import { type HookWorld, openHookWorld, settings } from './hook-world.ts'
+import { answerBy, type HookWorld, openHookWorld } from './hook-world.ts'
 
 /** A test that passes once `ok` exists, and counts how often it ran. */
 const GATE = `[gates]\ntest = "echo run >> ../ran-$(basename $PWD); test -e ok"\n`
 const CLAIM = { text: 'Done.', again: false, background: 0 }
 
-function ask(world: HookWorld, more: object = {}, deps: Partial<StopGateDeps> = {}): Promise<HookAnswer> {
-  const event = world.event('stop', { ...CLAIM, ...more })
-  return answerHook(event, [stopGatesFeature({ settings, ...deps })], world.context())
+function ask(world: HookWorld, more: object = {}, deps: StopGateDeps = {}): Promise<HookAnswer> {
+  return answerBy(holdStops(deps), world.event('stop', { ...CLAIM, ...more }), world.context())
 }
 
 /** Gates write outside of the project only where no sandbox holds them. */
@@ -71,7 +70,8 @@ test('nothing runs where the agent does not say that it is done, has a full cont
   assert.equal(full.decision, 'none')
   assert.match(full.notice ?? '', /context of the agent is full.*pcc gates run/)
   assert.equal(runs(world), 0)
-  assert.ok(!stopGatesFeature({ settings }).kinds.includes('compaction'))
+  const asked = openFeatures({} as HookFeatureDeps).filter(({ kinds }) => kinds.includes('compaction'))
+  assert.ok(!asked.some(({ name }) => name === 'stop-gates'), 'compaction is never held')
 })
 
 test('an agent of Copilot CLI, which tells a hook no words, is held by those in its record, and its subagent is not', async t => {
@@ -132,8 +132,8 @@ test('an agent that a gate started is not held by gates, and a variable alone pr
   const stop = (env: Record<string, string>, ppid = 0) => {
     const context = world.context()
     const caller = { ...context.caller, ppid }
-    const event = world.event('stop', CLAIM)
-    return answerHook(event, [stopGatesFeature({ settings })], { ...context, caller, env: { ...context.env, ...env } })
+    const inside = { ...context, caller, env: { ...context.env, ...env } }
+    return answerBy(holdStops({}), world.event('stop', CLAIM), inside)
   }
   const inside = spawn('sleep', ['60'], { env: { PCC_SESSION_MARK: 'mark-of-a-gate' }, stdio: 'ignore' })
   t.after(() => inside.kill('SIGKILL'))
@@ -171,7 +171,7 @@ test('when its time is over the agent stops, and the person is told that nothing
   const event = world.event('stop', CLAIM)
   const began = performance.now()
   const context = world.context({ signal: AbortSignal.timeout(1_000) })
-  const answer = await answerHook(event, [stopGatesFeature({ settings })], context)
+  const answer = await answerBy(holdStops({}), event, context)
   assert.equal(answer.decision, 'none')
   assert.match(answer.notice ?? '', /did not end in time/)
   assert.ok(performance.now() - began < 20_000)
@@ -180,8 +180,8 @@ test('when its time is over the agent stops, and the person is told that nothing
 test('open steps and the criteria of a task that the person named hold it too, and a judge is asked where there is one', async t => {
   const world = openWorld(t)
   world.write('ok', '')
-  const feature = stopGatesFeature({ settings })
-  const tell = (event: Parameters<typeof feature.answer>[0]) => feature.answer(event, world.context())
+  const hold = holdStops({})
+  const tell = (event: Parameters<typeof hold>[0]) => hold(event, world.context())
   const call = (tool: string, input: object, output = '') => {
     return tell(world.event('tool_after', { tool, input, output, ok: true } as never))
   }
@@ -235,11 +235,11 @@ test('a test that passed where the conversation began and fails now is reported 
   })
   const store = await openStore({ file: join(tempDir(t), 'db') })
   t.after(() => store.close())
-  const feature = stopGatesFeature({ settings, results: store.gateResults })
-  await answerHook(world.event('session_start', { source: 'startup' }), [feature], world.context())
+  const hold = holdStops({ results: store.gateResults })
+  await answerBy(hold, world.event('session_start', { source: 'startup' }), world.context())
   world.write('shop.js', 'module.exports = false\n')
   commitAll(world.project, 'what the agent committed itself')
-  const { decision, reason = '' } = await answerHook(world.event('stop', CLAIM), [feature], world.context())
+  const { decision, reason = '' } = await answerBy(hold, world.event('stop', CLAIM), world.context())
   assert.equal(decision, 'continue')
   assert.match(reason, /This test passed before the work and fails now: .*opens/)
 })

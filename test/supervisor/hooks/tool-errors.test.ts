@@ -3,20 +3,15 @@ import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import type { Risk } from '../../../src/domain/session.ts'
 import { findKnownFailure } from '../../../src/supervisor/hooks/known-failures.ts'
-import { answerHook } from '../../../src/supervisor/hooks/router.ts'
-import {
-  type ToolErrorDeps,
-  type ToolErrorReport,
-  toolErrorsFeature,
-} from '../../../src/supervisor/hooks/tool-errors.ts'
+import { explainErrors, type ToolErrorDeps, type ToolErrorReport } from '../../../src/supervisor/hooks/tool-errors.ts'
 import { bareEnv, commitAll } from '../../support/world.ts'
-import { type HookWorld, openHookWorld } from './hook-world.ts'
+import { answerBy, type HookWorld, openHookWorld } from './hook-world.ts'
 
 async function examine(world: HookWorld, call: object, deps: Partial<ToolErrorDeps> & { level?: Risk } = {}) {
   const { level = 'LOW', ...more } = deps
-  const feature = toolErrorsFeature({ risk: async () => level, ...more })
+  const explain = explainErrors({ risk: async () => level, ...more })
   const failed = { tool: 'Bash', input: { command: 'npm test' }, ok: false, output: '', ...call }
-  const { context, decision } = await answerHook(world.event('tool_after', failed), [feature], world.context())
+  const { context, decision } = await answerBy(explain, world.event('tool_after', failed), world.context())
   assert.equal(decision, 'none')
   return context === undefined ? undefined : (JSON.parse(context.slice(context.indexOf('{'))) as ToolErrorReport)
 }

@@ -9,13 +9,12 @@ import { openStore } from '../../../src/store/open.ts'
 import { answerInline } from '../../../src/supervisor/hooks/answer-inline.ts'
 import { observedId } from '../../../src/supervisor/hooks/capture.ts'
 import { HookOutbox } from '../../../src/supervisor/hooks/outbox.ts'
-import { promptContextFeature } from '../../../src/supervisor/hooks/prompt-context.ts'
-import { answerHook } from '../../../src/supervisor/hooks/router.ts'
+import { tellContext } from '../../../src/supervisor/hooks/prompt-context.ts'
 import { openHookMemory } from '../../../src/supervisor/memory/hook-memory.ts'
 import { openLearner } from '../../../src/supervisor/memory/learner.ts'
 import { openProjectMemory } from '../../../src/supervisor/memory/project-memory.ts'
 import { fact, PERSON } from '../../memory/records.ts'
-import { openHookWorld, settings } from '../hooks/hook-world.ts'
+import { answerBy, openHookWorld } from '../hooks/hook-world.ts'
 
 test('without a daemon, hooks learn from a conversation at its end and tell the next one, and a daemon learns nothing twice', async t => {
   const world = openHookWorld(t)
@@ -39,9 +38,8 @@ test('without a daemon, hooks learn from a conversation at its end and tell the 
   new HookOutbox(paths).add(rows)
   const tell = async (session: string) => {
     const learned = (event: HookEvent) => openHookMemory(paths, 60_000).recall(event, project, null)
-    const feature = promptContextFeature({ settings, learned, budgetMs: 60_000 })
     const event = world.event('prompt', { session, text: 'Check the cart please' })
-    return (await answerHook(event, [feature], world.context())).context
+    return (await answerBy(tellContext({ learned, budgetMs: 60_000 }), event, world.context())).context
   }
   assert.equal(await tell('c-0'), undefined, 'nothing is known yet')
   await ask('SessionEnd', 'c-1', { reason: 'exit' })
