@@ -26,6 +26,8 @@ const Base = z.object({
   named_task: Text.optional(),
 })
 
+export type CapturedOrigin = z.infer<typeof Base>
+
 /** What an agent did that pcc did not start, by the names and fields of its hooks. Texts are capped and without secrets. */
 export const Captured = z.discriminatedUnion('type', [
   Base.extend({ type: z.literal('tool_use_start'), tool_name: Text, parameters: Text }),

@@ -99,6 +99,10 @@ export class MarkerFiles {
     rmSync(join(this.#dir, marker), { force: true })
   }
 
+  has(marker: string): boolean {
+    return existsSync(join(this.#dir, marker))
+  }
+
   all(): string[] {
     return existsSync(this.#dir) ? readdirSync(this.#dir) : []
   }

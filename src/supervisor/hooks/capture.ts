@@ -5,7 +5,7 @@ import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
 import { checksum } from '../../base/ids.ts'
 import { redact, redactText } from '../../base/redact.ts'
-import type { Captured, CapturedRow } from '../../domain/hook-capture.ts'
+import type { Captured, CapturedOrigin, CapturedRow } from '../../domain/hook-capture.ts'
 import { type HookEvent, type HookEventOf, TASK_ID } from '../../domain/hooks.ts'
 import { readToolUse } from '../../policy/classify/tool-use.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
@@ -34,17 +34,7 @@ export interface CaptureInput {
 }
 
 /** Capture without the fields that all share. */
-type Part = Captured extends infer Each ? (Each extends Captured ? Omit<Each, SharedField> : never) : never
-type SharedField =
-  | 'schema_version'
-  | 'id'
-  | 'vendor'
-  | 'session'
-  | 'project'
-  | 'subagent'
-  | 'call_id'
-  | 'role'
-  | 'named_task'
+type Part = Captured extends infer Each ? (Each extends Captured ? Omit<Each, keyof CapturedOrigin> : never) : never
 
 export interface Capture {
   /** What an event is stored as. Nothing is stored here. */

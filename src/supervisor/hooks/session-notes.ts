@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import * as z from 'zod'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { readTextIfAny, replaceFile, whileLocked } from '../../base/files.ts'
+import { parseJson } from '../../base/json.ts'
 import type { HookEvent } from '../../domain/hooks.ts'
 
 /** What the features know about one conversation of an agent that pcc did not start. It is kept under the home, where a project's code is not. */
@@ -29,16 +30,6 @@ const SessionNotes = z.object({
   delegation: z.record(z.string(), z.object({ count: z.number(), digest: z.string() })).default({}),
 })
 export type SessionNotes = z.infer<typeof SessionNotes>
-
-const EMPTY: SessionNotes = {
-  schema_version: 1,
-  blocks: [],
-  settled: 0,
-  steps: {},
-  said: {},
-  contexts: 0,
-  delegation: {},
-}
 
 export type SessionKey = Pick<HookEvent, 'vendor' | 'session'>
 type HomePaths = Pick<AppPaths, 'data'>
@@ -102,11 +93,8 @@ export function shortHash(text: string): string {
 }
 
 function parseNotes(text: string | undefined): SessionNotes {
-  try {
-    return text === undefined ? structuredClone(EMPTY) : SessionNotes.parse(JSON.parse(text))
-  } catch {
-    return structuredClone(EMPTY) // damaged: nothing is known about the conversation
-  }
+  // Of a damaged file nothing is known about the conversation.
+  return SessionNotes.safeParse(parseJson(text ?? '')).data ?? SessionNotes.parse({ schema_version: 1 })
 }
 
 function folderOf({ data }: HomePaths): string {

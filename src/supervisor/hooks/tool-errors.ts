@@ -53,7 +53,7 @@ async function examine(event: FailedEvent, context: HookContext, deps: ToolError
     profile,
     checks: [{ name: 'known failures', status: known ? 'failed' : 'passed' }],
     issues: known ? [{ code: known.code, text: known.issue }] : [],
-    next_steps: [...(known?.next ?? [])],
+    next_steps: known ? [known.next] : [],
   }
   if (profile !== 'quick') await addRepository(report, context)
   if (profile === 'deep') addHalfDone(report)

@@ -1,7 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
-import { OBSERVED_MARKER } from '../../base/process/marker.ts'
+import { MarkerFiles, OBSERVED_MARKER } from '../../base/process/marker.ts'
 import { commandLineOf, leadsTerminal, parentOf, rawStartTime } from '../../base/process/process-table.ts'
 
 /** A process of a vendor's program, so that it cannot be mistaken for a later one with the same pid. */
@@ -51,21 +50,20 @@ export function isRunning({ pid, startTime }: VendorProcess): boolean {
  * file, so that a hook without a daemon can add one, and the next daemon knows it.
  */
 export class VendorProcesses {
-  readonly #dir: string
+  readonly #files: MarkerFiles
 
   constructor({ run }: Pick<AppPaths, 'run'>) {
-    this.#dir = join(run, 'vendor-processes')
+    this.#files = new MarkerFiles(join(run, 'vendor-processes'))
   }
 
   has(found: VendorProcess): boolean {
-    return existsSync(this.#fileOf(found))
+    return this.#files.has(nameOf(found))
   }
 
   /** The brand is for what it starts and then no longer is the parent of. Imported on use: most hooks find it branded. */
   async add(found: VendorProcess, env: Record<string, string | undefined>): Promise<void> {
     if (this.has(found)) return
-    mkdirSync(this.#dir, { recursive: true, mode: 0o700 })
-    writeFileSync(this.#fileOf(found), '', { mode: 0o600 })
+    this.#files.note(nameOf(found))
     const { brandProcess } = await import('../../base/process/brand-process.ts')
     brandProcess(OBSERVED_MARKER, found.pid, env)
   }
@@ -77,15 +75,15 @@ export class VendorProcesses {
 
   /** Those that still run; the others are forgotten. */
   running(): VendorProcess[] {
-    const all = (existsSync(this.#dir) ? readdirSync(this.#dir) : []).flatMap(name => {
+    const all = this.#files.all().flatMap(name => {
       const [, pid = '', startTime = ''] = /^(\d+)-(\d+)$/.exec(name) ?? []
       return pid === '' ? [] : [{ pid: Number(pid), startTime }]
     })
-    for (const gone of all.filter(found => !isRunning(found))) rmSync(this.#fileOf(gone), { force: true })
+    for (const gone of all.filter(found => !isRunning(found))) this.#files.forget(nameOf(gone))
     return all.filter(isRunning)
   }
+}
 
-  #fileOf({ pid, startTime }: VendorProcess): string {
-    return join(this.#dir, `${pid}-${startTime}`)
-  }
+function nameOf({ pid, startTime }: VendorProcess): string {
+  return `${pid}-${startTime}`
 }
