@@ -49,12 +49,13 @@ export function readCommonFields(given: Record<string, unknown>): Record<string,
     reason: given['reason'] ?? 'unknown',
     model: given['model'],
     again: given['stop_hook_active'] ?? false,
-    background: countOf(given['background_tasks']),
+    background: countOthers(given['background_tasks'], given['agent_id']),
   }
 }
 
-function countOf(list: unknown): number {
-  return Array.isArray(list) ? list.length : 0
+/** Claude Code lists a subagent that wants to stop as work that still runs. */
+function countOthers(tasks: unknown, agent: unknown): number {
+  return Array.isArray(tasks) ? tasks.filter(task => !isObject(task) || task['id'] !== agent).length : 0
 }
 
 /** The call of an event, from the calls that it stands for. */

@@ -4,13 +4,12 @@ import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { isObject, parseJson } from '../../base/json.ts'
-import { onDemand } from '../../base/on-demand.ts'
 import { identifyPeers, type Peer } from '../../base/process/peer.ts'
 import { environmentOf } from '../../base/process/process-table.ts'
 import type { ObservedSession, ObservedView } from '../../domain/hook-capture.ts'
 import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
 import type { HookRequest } from '../../supervisor/hooks/open-hooks.ts'
-import type { HookCaller } from '../../supervisor/hooks/router.ts'
+import { type HookCaller, onDemand } from '../../supervisor/hooks/router.ts'
 import {
   findVendorProcess,
   isRunning,

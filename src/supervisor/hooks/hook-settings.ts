@@ -1,9 +1,9 @@
+import type { AppPaths } from '../../base/app-paths.ts'
 import { type LoadedConfig, loadConfig } from '../../domain/config/load.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { type MemorySettings, readMemorySettings } from '../../human/precedents.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import { type GateSettings, readGateSettings } from '../../workspace/verify/gate-settings.ts'
-import type { HookContext } from './router.ts'
 
 /** The settings of the hooks in one project. */
 export interface HookSettings {
@@ -31,7 +31,11 @@ export async function readHookSettings({
   paths,
   env,
   project,
-}: Pick<HookContext, 'paths' | 'env' | 'project'>): Promise<HookSettings> {
+}: {
+  paths: AppPaths
+  env: Record<string, string | undefined>
+  project: string
+}): Promise<HookSettings> {
   const own = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PCC_')))
   const trusted = trustedFile(await trustStatus(paths, project))
   const loaded = await loadConfig({ paths, env: own, project, trusted })

@@ -108,3 +108,12 @@ function joinTexts(...texts: (string | undefined)[]): string | undefined {
   const said = texts.filter(text => text !== undefined && text !== '')
   return said.length === 0 ? undefined : said.join('\n\n')
 }
+
+/** Finds something out once, and only if somebody asks. */
+export function onDemand<Value>(find: () => Promise<Value>): () => Promise<Value> {
+  let found: Promise<Value> | undefined
+  return () => {
+    found ??= find()
+    return found
+  }
+}

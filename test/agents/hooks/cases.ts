@@ -8,6 +8,8 @@ export interface RecordedRun {
   tool?: Record<string, unknown>
   /** What the model does instead, as in a scenario. */
   turns?: unknown[]
+  /** Other conversations of the model, as in a scenario. */
+  others?: unknown[]
   says: Record<string, Partial<HookAnswer>>
   args?: string[]
   exit?: number
@@ -39,6 +41,7 @@ const NOTES = {
   elsewhere: 'The model chooses another folder for its call.',
   failed: 'The command fails.',
   permission: 'The vendor would ask a person, and the hook answers instead.',
+  subagent: 'A subagent is sent back at its first stop.',
 }
 
 /** One row of the same runs for each vendor. */
@@ -104,6 +107,12 @@ export const RECORDED_RUNS: RecordedRun[] = [
     ...{ vendor: 'claude', notes: NOTES.permission, tool: { Bash: { command: TOUCH } } },
     says: { PermissionRequest: DENY },
     ...{ keep: { PermissionRequest: 'deny' }, ran: false, told: [REASON] },
+  },
+  {
+    ...{ vendor: 'claude', notes: NOTES.subagent, args: ['--dangerously-skip-permissions'] },
+    tool: { Agent: { description: 'look', prompt: 'Look around.', subagent_type: 'general-purpose' } },
+    others: [{ match: 'Look around.', turns: [{ text: 'I looked.' }, { text: 'I looked again.' }] }],
+    ...{ says: { SubagentStop: CONTINUE }, keep: { SubagentStop: 'continue' }, told: ['The test fails.'] },
   },
   {
     ...{ vendor: 'codex', notes: NOTES.patch, tool: { apply_patch: { input: PATCH } } },

@@ -92,6 +92,7 @@ export function sortKeys(value: unknown): unknown {
 
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '00000000-0000-0000-0000-000000000000'],
+  [/\ba[0-9a-f]{16}\b/g, 'a0000000000000000'],
   [/\b(toolu|call|call_resp)_sim_[0-9a-f]{32}(_\d+)?/g, '$1_sim_0'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-01-01T00:00:00.000Z'],
   [/\b(rollout|session)-\d{4}-\d\d-\d\dT\d\d-\d\d(-\d\d)?(-[0-9a-f]{8}\b(?!-))?/g, '$1'],

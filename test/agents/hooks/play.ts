@@ -15,6 +15,8 @@ export interface Play {
   vendor: HookVendor
   /** The turns of the model, as in a scenario. `{{marker}}` is a file that exists if the call ran. */
   turns: unknown[]
+  /** Conversations besides, as in a scenario. */
+  others?: unknown[]
   /** What the hook says at an event, the first time; it is silent after that. */
   says: Record<string, Partial<HookAnswer>>
   args?: string[]
@@ -36,7 +38,7 @@ export interface Played {
 const PROBE = fileURLToPath(new URL('./probe.ts', import.meta.url))
 const DEADLINE_MS = 120_000
 
-export async function play({ vendor, turns, says, args = [], exit = 0 }: Play): Promise<Played> {
+export async function play({ vendor, turns, others = [], says, args = [], exit = 0 }: Play): Promise<Played> {
   const root = mkdtempSync(join(tmpdir(), 'pcc-hooks-'))
   const at = (name: string) => join(root, name)
   try {
@@ -44,7 +46,9 @@ export async function play({ vendor, turns, says, args = [], exit = 0 }: Play): 
     writeFileSync(at('proj/README.md'), '# sample\n')
     makeRepository(at('proj'))
     writeFileSync(at('heard/says.json'), JSON.stringify(says))
-    await using model = await openSimulator({ text: scenarioOf(turns, at('proj/marker')) })
+    await using model = await openSimulator({
+      text: scenarioOf([...others, { turns, otherwise: { text: 'Nothing more.' } }], at('proj/marker')),
+    })
     const hook = (native: string) => [process.execPath, PROBE, at('heard'), vendor, native].map(quoteForShell).join(' ')
     const start = PROGRAMS[vendor].start({ home: at('home'), url: model.url, prompt: 'go', hook })
     await run(start.command, [...start.args, ...args], { cwd: at('proj'), env: start.env, exit })
@@ -60,9 +64,8 @@ export async function play({ vendor, turns, says, args = [], exit = 0 }: Play): 
   }
 }
 
-function scenarioOf(turns: unknown[], marker: string): string {
-  const text = JSON.stringify({ conversations: [{ turns, otherwise: { text: 'Nothing more.' } }] })
-  return text.replaceAll('{{marker}}', marker)
+function scenarioOf(conversations: unknown[], marker: string): string {
+  return JSON.stringify({ conversations }).replaceAll('{{marker}}', marker)
 }
 
 interface RunOptions {

@@ -95,6 +95,7 @@ function claudeInputs(more: z.ZodRawShape): Record<string, z.ZodType> {
     PostToolUse: z.looseObject({ ...snake, ...mode, ...more, ...call, tool_use_id: text, tool_response: z.unknown() }),
     PostToolUseFailure: z.looseObject({ ...snake, ...mode, ...call, tool_use_id: text, error: text }),
     Stop: z.looseObject({ ...snake, ...mode, ...more, ...stopped }),
+    SubagentStop: z.looseObject({ ...snake, ...mode, ...more, ...stopped, agent_id: text, agent_type: text }),
     StopFailure: z.looseObject({ ...snake, error: text }),
     PreCompact: z.looseObject({ ...snake, ...more, trigger: text }),
     Notification: z.looseObject({ ...snake, message: text }),
