@@ -98,7 +98,7 @@ export function renderLift(lift: MemoryLift): string[] {
   return [
     ...lines,
     coverage === null
-      ? 'Coverage: nobody can tell'
+      ? 'Coverage: not known, because no sessions of this home can be read'
       : `Coverage: ${coverage.recorded} of ${coverage.sessions} sessions recorded`,
     `Junk: ${share}${parts}`,
     `Stale: ${stale} about files that have changed`,

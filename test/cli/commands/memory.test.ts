@@ -14,20 +14,30 @@ test('a person tells memory something, finds it, takes it along and forgets it f
     const outcome = await pcc.run(['memory', ...args], { cwd: project })
     return { ...outcome, json: () => JSON.parse(outcome.stdout) }
   }
-  const { id: record } = (await run('remember', 'Migrations run with the marzipan tool', '--json')).json()
+  assert.match((await run('remember', ' ')).stderr, /^error: There is nothing to remember/)
+  await run('remember', 'Migrations run by hand', '--about', 'migrations')
+  const told = await run('remember', 'Migrations run with the marzipan tool', '--about', 'Migrations')
+  const record = told.stdout.match(/m-\S+/)?.[0]
+  assert.match(told.stdout, /\nIt holds instead of: Migrations run by hand\n/)
   const [{ item }] = (await run('search', 'how do I run a migration', '--json')).json().items
   assert.equal(item.text, 'Migrations run with the marzipan tool')
-  assert.match((await run('show', item.id)).stdout, new RegExp(`It rests on:\\n  ${record} .* fact, .*person`))
+  const shown = (await run('show', item.id)).stdout
+  assert.match(
+    shown,
+    /\nby person; said 1 time, denied 0 times.*\nbefore, by person, from .*: Migrations run by hand\n/,
+  )
+  assert.match(shown, new RegExp(`It rests on:\\n  ${record} .* fact, .*person`))
   const file = join(pcc.home, 'memory.jsonl')
-  assert.match((await run('export', file)).stdout, /1 record/)
+  assert.match((await run('export', file)).stdout, /2 records/)
   const before = readFileSync(file, 'utf8')
   assert.match((await run('export', file)).stderr, /^error: The file cannot be used \(EEXIST/)
   assert.equal(readFileSync(file, 'utf8'), before)
   assert.match((await run('import', join(pcc.home, 'none'))).stderr, /^error: The file cannot be used \(ENOENT/)
   assert.equal((await run('forget', item.id, '--yes')).code, 0)
   assert.equal((await run('forget', item.id, '--yes')).code, 2, 'it is not there any more')
-  assert.match((await run('import', file)).stdout, /Stored: 0 records; 1 were known or forgotten/)
-  assert.match((await run('search', 'marzipan')).stdout, /Nothing is known/)
+  assert.match((await run('import', file)).stdout, /Stored: 0 records; 2 were known or forgotten/)
+  assert.match((await run('search', 'marzipan')).stdout, /^Nothing fits/)
+  assert.equal((await run('search')).stdout, 'Nothing is known here yet.\n')
   appendFileSync(join(pcc.home, 'pcc', 'memory', 'log', 'global.000001.jsonl'), 'nonsense\n')
   const doctor = await run('doctor')
   assert.equal(doctor.code, 1)
@@ -36,7 +46,32 @@ test('a person tells memory something, finds it, takes it along and forgets it f
   assert.match((await run('policy')).stdout, /Nothing was ever changed/)
   assert.match((await run('policy', '--revert', '3')).stderr, /There is no version 3 here/)
   assert.match((await run('report')).stdout, /^Lift: not enough data \(0 tasks with recall/)
+  writeHundredResults(join(pcc.home, 'pcc', 'memory'))
+  const report = (await run('report')).stdout
+  assert.match(
+    report,
+    /^Lift \(50 tasks with recall, 50 without; 95 % intervals\)\n {2}success +\+40 points \(\+2\d .* to/,
+  )
+  assert.match(
+    report,
+    /\n {2}retries +−0\.40 \(−0\.\d+ to −0\.\d+\): better\n {2}corrections +0\.00 .*: no clear difference/,
+  )
 })
+
+/** How a hundred tasks ended: with recall all of them well, without it three of five at once. */
+function writeHundredResults(memory: string): void {
+  using broker = openMemory({ memory })
+  broker.write(
+    Array.from({ length: 100 }, (_, at) => {
+      const isWell = at % 2 === 0 || at % 10 < 6
+      return newRecord({
+        ...{ kind: 'result', time: Date.now(), scope: 'project', of: 'git-a', actor: 'daemon', authority: 'gate' },
+        ...{ task: `t-${at}`, arm: at % 2 === 0 ? 'with' : 'without', outcome: isWell ? 'success' : 'failure' },
+        ...{ retries: isWell ? 0 : 1, corrections: at % 4 < 2 ? 0 : 1, tool_calls: 5, cost_usd: 0.1 },
+      })
+    }),
+  )
+}
 
 test('a person binds a fact to files, sees that they have changed, and confirms it', async t => {
   const pcc = pccFor(t)
@@ -49,7 +84,7 @@ test('a person binds a fact to files, sees that they have changed, and confirms 
   assert.equal((await run('remember', 'x', '--file', '../none')).code, 2)
   writeFileSync(join(project, 'cart.ts'), 'two')
   const search = await run('search', 'cart')
-  assert.match(search.stdout, /Nothing is known/)
+  assert.match(search.stdout, /^Nothing fits/)
   assert.match(search.stderr, /1 fact about changed files left out/)
   const [{ item }] = JSON.parse((await run('search', '--stale', '--json')).stdout).items
   assert.equal(item.ended_by, 'stale')

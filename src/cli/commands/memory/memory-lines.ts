@@ -6,7 +6,6 @@ import { cut, pad, type Terminal } from '../../render/text.ts'
 
 /** A line for each item: its id, what it is, and how often it held. */
 export function itemLines(found: readonly { item: MemoryItem }[], terminal: Terminal): string[] {
-  if (found.length === 0) return ['Nothing is known here yet.']
   return found.map(({ item }) => {
     const { id, kind, successes, failures, ended_at, text } = item
     const count = successes + failures === 0 ? '' : `${successes}/${successes + failures}`
@@ -16,17 +15,30 @@ export function itemLines(found: readonly { item: MemoryItem }[], terminal: Term
   })
 }
 
+/** What the two counts of an item say. */
+const COUNTS: Record<MemoryItem['kind'], readonly [good: string, bad: string]> = {
+  episode: ['worked', 'failed'],
+  procedure: ['worked', 'failed'],
+  fact: ['said', 'denied'],
+  anti_pattern: ['seen to fail', 'worked after all'],
+}
+
 /** Everything about one item. */
 export function itemPage(item: MemoryItem, records: readonly MemoryRecord[], terminal: Terminal): string[] {
   const { id, kind, type, scope, of, authority, tier, trigger, action, ended_at, ended_by } = item
+  const [good, bad] = COUNTS[kind]
   return [
     terminal.paint('bold', neutral(item.text)),
     '',
     `${id}: ${kind.replace('_', '-')} (${neutral(type)}), ${scope}${of === '' ? '' : ` ${neutral(of)}`}, ${tier}`,
-    `by ${authority}; worked ${item.successes} times, failed ${item.failures} times, shown ${counted(item.uses, 'time')}`,
+    `by ${authority}; ${good} ${counted(item.successes, 'time')}, ${bad} ${counted(item.failures, 'time')}, shown ${counted(item.uses, 'time')}`,
     ...(trigger ? [`when: ${trigger.kind} ${neutral(trigger.text)}`] : []),
     ...(action === null ? [] : [`then: ${neutral(action)}`]),
     ...(ended_at === null ? [] : [`no longer true since ${dateTime(ended_at)} (${neutral(ended_by ?? '')})`]),
+    ...item.past.map(claim => {
+      const { text, valid_from, valid_until } = claim
+      return `before, by ${claim.authority}, from ${dateTime(valid_from)} to ${dateTime(valid_until)}: ${neutral(text)}`
+    }),
     ...item.about.map(({ path, blob }) => `about ${neutral(path)} at ${blob.slice(0, 12)}`),
     '',
     'It rests on:',

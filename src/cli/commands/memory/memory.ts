@@ -46,6 +46,7 @@ export function addMemoryCommand(program: Command): void {
         : broker.find({ reader, text, kinds, withEnded: options.all, limit: options.top })
       if (context.json) return print(context, { items: found })
       for (const line of itemLines(found, context.terminal)) context.out(line)
+      if (found.length === 0) context.out(nothingFound(text, options))
       if (stale.length > 0 && !options.stale)
         context.note(`${counted(stale.length, 'fact')} about changed files left out: pcc memory search --stale`)
     })
@@ -216,6 +217,12 @@ interface SearchOptions {
   all?: true
   stale?: true
   project?: string
+}
+
+function nothingFound(text: string | undefined, { stale, kind }: SearchOptions): string {
+  if (stale) return 'No fact here is about a file that has changed.'
+  if (text === undefined && kind === undefined) return 'Nothing is known here yet.'
+  return 'Nothing fits. What is known here: pcc memory search'
 }
 
 const MOST_ERASE_MS = 30_000

@@ -3,8 +3,16 @@ import type { Command } from 'commander'
 import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import { roleName } from '../../../domain/hooks.ts'
-import { FACT_CATEGORIES, type MemoryReader, newRecord, PATTERN_TYPE, type Trigger } from '../../../domain/memory.ts'
-import { openMemory } from '../../../memory/broker.ts'
+import {
+  FACT_CATEGORIES,
+  type MemoryReader,
+  type MemoryRecord,
+  newRecord,
+  PATTERN_TYPE,
+  type Trigger,
+} from '../../../domain/memory.ts'
+import { type MemoryBroker, openMemory } from '../../../memory/broker.ts'
+import { itemIdsOf } from '../../../memory/learn/apply-record.ts'
 import { findFault } from '../../../memory/learn/triggers.ts'
 import { commandContext } from '../../context.ts'
 import { optionParser, refuseInSession } from '../../options.ts'
@@ -37,6 +45,7 @@ export function addRememberCommands(memory: Command): void {
       const context = await commandContext(command)
       refuseInSession(context.env, 'memory remember …')
       const text = words.join(' ').trim()
+      if (text === '') refuse('There is nothing to remember: the text is empty')
       const trigger = triggerIn(options)
       const of = options.global ? '' : (await keysOf(options.project))[0]
       const record = newRecord({
@@ -51,6 +60,8 @@ export function addRememberCommands(memory: Command): void {
       if (refused[0]) refuse(refused[0].problem)
       if (context.json) return context.out(JSON.stringify({ id: record.id }))
       context.out(`Remembered: ${record.id}`)
+      const before = replacedBy(record, broker)
+      if (before !== undefined) context.out(`It holds instead of: ${neutral(before)}`)
       const files = record.kind === 'fact' ? record.about.map(({ path }) => neutral(path)) : []
       if (files.length > 0) context.out(`It counts until one of these changes: ${files.join(', ')}`)
       if (trigger) context.out(`It is told where a line matches ${neutral(trigger.text)}`)
@@ -82,6 +93,12 @@ export function addRememberCommands(memory: Command): void {
       broker.write([record])
       context.out(context.json ? JSON.stringify({ id: record.id }) : `Confirmed: ${record.id}`)
     })
+}
+
+/** What was said before about the subject of a fact, and no longer holds. */
+function replacedBy(record: MemoryRecord, broker: MemoryBroker): string | undefined {
+  const item = broker.item(itemIdsOf(record)[0] ?? '', person())
+  return item?.records[0] === record.id ? item.past.find(({ closed_at }) => closed_at === record.time)?.text : undefined
 }
 
 interface RememberOptions {
