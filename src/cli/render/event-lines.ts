@@ -177,6 +177,9 @@ function bodyLines(event: StoredEvent, options: LineOptions, history: History): 
     case 'disk.freed':
     case 'webhook.given_up':
       return []
+    default:
+      event satisfies never // the compiler names a kind that has no case
+      return []
   }
 }
 
