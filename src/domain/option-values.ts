@@ -44,6 +44,18 @@ export type LearningRule = (typeof LEARNING_RULES)[number]
 /** The algorithms of JSON web tokens that can count; `none` never does. */
 export const JWT_ALGORITHMS = ['HS256', 'RS256', 'PS256', 'ES256', 'EdDSA'] as const
 
+/** Programs whose messages pcc understands by itself (`/webhook/<name>`). A person's own webhook cannot have one of these names. */
+export const WEBHOOK_SOURCES = ['github', 'prometheus', 'telegram'] as const
+export type WebhookSource = (typeof WEBHOOK_SOURCES)[number]
+
+/** The ways to reach a person. */
+export const CHANNELS = ['desktop', 'bell', 'ntfy', 'slack', 'telegram'] as const
+export type ChannelName = (typeof CHANNELS)[number]
+
+/** What people are notified of; the switches `notifications.on_…` have the same names. */
+export const NOTICE_KINDS = ['question', 'complete', 'rate_limit', 'error', 'report'] as const
+export type NoticeKind = (typeof NOTICE_KINDS)[number]
+
 /** How work gets into its target branch. */
 export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]

@@ -11,7 +11,7 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number]
 /** One message from outside. It is stored before its sender gets an answer. */
 export interface WebhookDelivery {
   id: number
-  /** `github`, `prometheus`, `telegram` or the name of a webhook of the person's own. */
+  /** One of `WEBHOOK_SOURCES`, or the name of a webhook of the person's own. */
   source: string
   /** The sender's id of the message. */
   delivery: string

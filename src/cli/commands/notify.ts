@@ -2,7 +2,8 @@ import { type Command, Option } from 'commander'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import type { ChannelName, NotifyMessage, NotifySettings } from '../../human/notify/notice.ts'
+import { CHANNELS, type ChannelName } from '../../domain/option-values.ts'
+import type { NotifyMessage, NotifySettings } from '../../human/notify/notice.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 
 /** `pcc notify test`: sends a message on every channel that is set up and shows whether that worked. */
@@ -18,8 +19,6 @@ export function addNotifyCommand(program: Command): void {
       sendTest(channel, await commandContext(command)),
     )
 }
-
-const CHANNELS: readonly ChannelName[] = ['desktop', 'bell', 'ntfy', 'slack', 'telegram']
 
 interface ChannelTest {
   channel: ChannelName

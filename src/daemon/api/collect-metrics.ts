@@ -6,6 +6,7 @@ import type { SessionState } from '../../domain/api.ts'
 import { LIVE_STATUS, SessionStatus } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { AUTOMATIC_DECIDERS, isAutomatic } from '../../domain/deciders.ts'
+import { Escalation } from '../../domain/escalation.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { isCurrent, levelOf, QuotaLevel, type QuotaWindow } from '../../domain/quota.ts'
 import { FailureKind, Risk } from '../../domain/session.ts'
@@ -21,7 +22,6 @@ const ORPHANS_EVERY_MS = 60_000
 const MOST_ACCOUNTS = 50
 const KNOWN_WINDOWS = new Set(['five_hour', 'seven_day', 'seven_day_opus', 'seven_day_sonnet', 'hour'])
 const ATTEMPT_OUTCOMES = ['done', 'failed', 'interrupted']
-const NEED_KINDS = ['permission', 'question', 'error', 'review']
 
 /** Opens the metrics and begins to count what happens. Labels are words of ours with few values: no path, name or text is ever one. */
 export async function openMetrics(daemon: DaemonContext): Promise<Metrics> {
@@ -120,7 +120,7 @@ function showRows(read: StoreFigures, figures: Figures, now: number): void {
   figures.attempts.reset()
   for (const outcome of ATTEMPT_OUTCOMES) figures.attempts.inc({ outcome }, read.attempts[outcome] ?? 0)
   figures.queueAge.set(ageOf(read.heads, now))
-  for (const kind of NEED_KINDS)
+  for (const kind of Escalation.shape.kind.options)
     figures.waiting.set({ kind }, read.escalations.find(row => row.kind === kind)?.count ?? 0)
   figures.waitingAge.set(
     ageOf(

@@ -1,7 +1,9 @@
 import { homedir } from 'node:os'
 import * as z from 'zod'
+import { unreachable } from '../../base/errors.ts'
 import { absolutePath } from '../../domain/config/parse-setting.ts'
 import type { Config } from '../../domain/config/settings.ts'
+import { WEBHOOK_SOURCES } from '../../domain/option-values.ts'
 import type { WebhookAction, WebhookDelivery } from '../../domain/webhook.ts'
 import { externalLine, externalText } from './external-text.ts'
 import { readGitHub } from './github.ts'
@@ -15,12 +17,22 @@ export function readMessage(
   now: number,
 ): WebhookAction[] {
   const payload: unknown = JSON.parse(body)
-  if (source === 'github') return [readGitHub({ event, payload }, settings.github, now)]
-  if (source === 'prometheus') return readAlerts(payload, settings, now)
-  if (source === 'telegram') return [{ do: 'chat', update: payload }]
-  const own = settings.in[source]
-  if (!own) return [{ do: 'refuse', why: `webhooks.in.${source} is not in the settings any more` }]
-  return [readOwn(payload, own, `${source}:${delivery}`)]
+  const known = WEBHOOK_SOURCES.find(name => name === source)
+  switch (known) {
+    case 'github':
+      return [readGitHub({ event, payload }, settings.github, now)]
+    case 'prometheus':
+      return readAlerts(payload, settings, now)
+    case 'telegram':
+      return [{ do: 'chat', update: payload }]
+    case undefined: {
+      const own = settings.in[source]
+      if (!own) return [{ do: 'refuse', why: `webhooks.in.${source} is not in the settings any more` }]
+      return [readOwn(payload, own, `${source}:${delivery}`)]
+    }
+    default:
+      return unreachable(known)
+  }
 }
 
 const Alert = z.object({

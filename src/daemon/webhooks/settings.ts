@@ -3,6 +3,7 @@ import type { Secrets } from '../../base/secrets/secrets.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { explainUnreadByDaemon, readSecret, secretName } from '../../domain/config/secret-references.ts'
 import type { Config } from '../../domain/config/settings.ts'
+import { WEBHOOK_SOURCES, type WebhookSource } from '../../domain/option-values.ts'
 import type { WebhookDelivery, WebhookSetup } from '../../domain/webhook.ts'
 import type { SendResult } from '../../human/notify/notice.ts'
 import type { SignatureKind } from './signature.ts'
@@ -58,6 +59,12 @@ export interface Webhooks {
 /** What an address is told of if its settings do not say. */
 const STANDARD_EVENTS = 'task.*, run.*'
 
+const SIGNATURES: Record<WebhookSource, SignatureKind> = {
+  github: { by: 'github' },
+  prometheus: { by: 'bearer' },
+  telegram: { by: 'telegram' },
+}
+
 /** Reads the settings of webhooks, at most some seconds old. */
 export function openWebhookSettings(
   { paths, secrets }: { paths: AppPaths; secrets: Pick<Secrets, 'read'> },
@@ -77,11 +84,7 @@ export function openWebhookSettings(
   async function readWebhooks(): Promise<ReadWebhooks> {
     const { config } = await loadConfig({ paths, env })
     const { webhooks: settings } = config
-    const fixed = [
-      { name: 'github', kind: { by: 'github' }, setting: settings.github.secret },
-      { name: 'prometheus', kind: { by: 'bearer' }, setting: settings.prometheus.secret },
-      { name: 'telegram', kind: { by: 'telegram' }, setting: settings.telegram.secret },
-    ] as const
+    const fixed = WEBHOOK_SOURCES.map(name => ({ name, kind: SIGNATURES[name], setting: settings[name].secret }))
     const own = Object.entries(settings.in).map(([name, { secret, header }]) => {
       const kind: SignatureKind = header === undefined ? { by: 'pcc' } : { by: 'header', header }
       return { name, kind, setting: secret }

@@ -5,13 +5,14 @@ import type { RunOutcome } from '../../domain/attempt.ts'
 import { amountWords, budgetWords } from '../../domain/budget.ts'
 import { brokenCheckKey, type Escalation, uncheckedKey } from '../../domain/escalation.ts'
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
+import type { NoticeKind } from '../../domain/option-values.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import type { QuestionItem } from '../../domain/session.ts'
 import { describeInput, isCutInput, reviewCommand } from '../../domain/shown-request.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { questionsIn } from '../questions.ts'
-import { type Notice, type NoticeDecision, type NoticeKind, toLine, toSafeLine, toSafeText } from './notice.ts'
+import { type Notice, type NoticeDecision, toLine, toSafeLine, toSafeText } from './notice.ts'
 
 const LONGEST_TITLE = 120
 const LONGEST_TEXT = 800

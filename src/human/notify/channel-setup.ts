@@ -1,6 +1,7 @@
 import { explainUnreadByDaemon, readSecret } from '../../domain/config/secret-references.ts'
+import type { ChannelName } from '../../domain/option-values.ts'
 import { findDesktop } from './desktop.ts'
-import type { ChannelName, NotifySettings } from './notice.ts'
+import type { NotifySettings } from './notice.ts'
 
 type Env = Record<string, string | undefined>
 

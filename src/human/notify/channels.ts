@@ -1,4 +1,5 @@
-import type { Channel, NoticeKind, SendResult } from './notice.ts'
+import type { NoticeKind } from '../../domain/option-values.ts'
+import type { Channel, SendResult } from './notice.ts'
 
 /** Rings at every terminal that shows a session. If nobody is attached, nobody hears it, and that is no failure. */
 export function bellChannel(ring: (text: string) => Promise<void>): Channel {

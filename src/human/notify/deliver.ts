@@ -3,9 +3,10 @@ import type { Clock } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { type Log, silentLog } from '../../base/log.ts'
 import { readHours } from '../../domain/hours.ts'
+import type { NoticeKind } from '../../domain/option-values.ts'
 import type { Store } from '../../store/store.ts'
 import type { OutboxRow } from '../../store/tables.ts'
-import type { Channel, Notice, NoticeKind, NotifyMessage, NotifySettings, SendResult } from './notice.ts'
+import type { Channel, Notice, NotifyMessage, NotifySettings, SendResult } from './notice.ts'
 
 /**
  * Delivery on one channel: rows that are due are gathered for a moment, settled decisions are dropped, quiet hours postpone rows,

@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
 import type { EventKind, StoredEvent } from '../../domain/event.ts'
 import type { Need, NeedKind, Needs } from '../../domain/needs.ts'
+import type { NoticeKind } from '../../domain/option-values.ts'
 import { decisionNotice, type NoticeDeps } from './build-notices.ts'
-import { type Notice, type NoticeKind, toSafeLine, toSafeText } from './notice.ts'
+import { type Notice, toSafeLine, toSafeText } from './notice.ts'
 
 /** Events after which something may wait for a person, or wait no more. */
 const TELLING: ReadonlySet<EventKind> = new Set([
@@ -49,7 +50,7 @@ function plainNotice({ key, kind, text, next, project, title, count }: Need, { h
     `Type: ${toSafeLine(next, 300, hidden)}`,
   ]
   return {
-    kind: NOTICE_KINDS[kind],
+    kind: KIND_OF_NEED[kind],
     key: `${NEED_KEYS}${key}`,
     title: toSafeLine(`${HEADINGS[kind]}${where}`, 120, hidden),
     text: toSafeText(lines.join('\n'), 900, hidden),
@@ -74,7 +75,7 @@ const HEADINGS: Record<NeedKind, string> = {
   task: 'A failed task holds up others',
 }
 
-const NOTICE_KINDS: Record<NeedKind, NoticeKind> = {
+const KIND_OF_NEED: Record<NeedKind, NoticeKind> = {
   ...({
     permission: 'question',
     question: 'question',

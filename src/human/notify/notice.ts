@@ -3,13 +3,9 @@ import { neutral } from '../../base/neutral.ts'
 import { redactText } from '../../base/redact.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import type { AnswerEscalation } from '../../domain/escalation.ts'
+import type { ChannelName, NoticeKind } from '../../domain/option-values.ts'
 
 export type NotifySettings = Config['notifications']
-
-/** The kinds of notices; the switches `notifications.on_…` have the same names. */
-export type NoticeKind = 'question' | 'complete' | 'rate_limit' | 'error' | 'report'
-
-export type ChannelName = 'desktop' | 'bell' | 'ntfy' | 'slack' | 'telegram'
 
 /** What people are told about an event, as text that may leave the machine: redacted, and with control characters drawn. */
 export interface Notice {

@@ -1,6 +1,7 @@
 import { unreachable } from '../../base/errors.ts'
 import { readSecret } from '../../domain/config/secret-references.ts'
-import type { Channel, ChannelName, NotifySettings } from './notice.ts'
+import type { ChannelName } from '../../domain/option-values.ts'
+import type { Channel, NotifySettings } from './notice.ts'
 
 export interface OpenChannel {
   settings: NotifySettings

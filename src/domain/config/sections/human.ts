@@ -1,4 +1,4 @@
-import { LEARNING_RULES } from '../../option-values.ts'
+import { LEARNING_RULES, NOTICE_KINDS } from '../../option-values.ts'
 import {
   address,
   count,
@@ -83,7 +83,6 @@ export const HUMAN_SETTINGS = {
 } as const satisfies Record<string, Setting>
 
 const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
-const KINDS = ['question', 'complete', 'rate_limit', 'error', 'report'] as const
 
 const when = (about: string, also?: string[]) =>
   flag({ standard: true, about, project: 'trusted', ...(also ? { also } : {}) })
@@ -119,7 +118,7 @@ export const NOTIFICATION_SETTINGS = {
     about: 'Days on which you are notified; what happens on other days is sent on the next of these',
     project: 'never',
   }),
-  'notifications.wake_for': someOf(KINDS, {
+  'notifications.wake_for': someOf(NOTICE_KINDS, {
     standard: [],
     about: 'What is sent at once even in quiet hours and on other days',
     project: 'never',

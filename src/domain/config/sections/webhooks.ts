@@ -1,8 +1,9 @@
+import { WEBHOOK_SOURCES } from '../../option-values.ts'
 import { count, flag, path, type Setting, tables, text, texts, word } from '../setting.ts'
 
 /** A secret of a section is always named, never written there: sections are shown as they are. */
 const reference = /^(secret|env):[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
-const name = /^(?!(github|prometheus|telegram)$)[a-z][a-z0-9-]{0,39}$/
+const name = new RegExp(`^(?!(${WEBHOOK_SOURCES.join('|')})$)[a-z][a-z0-9-]{0,39}$`)
 
 /** Messages from and to other programs (docs/webhooks.md). A project has no say in who may start work, or who is told of it. */
 export const WEBHOOK_SETTINGS = {
