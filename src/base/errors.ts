@@ -1,8 +1,7 @@
-import { ACCESS_ERRORS } from './error-rows/access.ts'
-import { API_ERRORS } from './error-rows/api.ts'
-import { HOST_ERRORS, SYSTEM_ERRORS } from './error-rows/system.ts'
-import { FEATURE_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
-import { SECRET_ERRORS, SERVICE_ERRORS } from './error-rows/upkeep.ts'
+import { ACCESS_ERRORS, API_ERRORS } from './error-rows/api.ts'
+import { SYSTEM_ERRORS } from './error-rows/system.ts'
+import { FEATURE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
+import { HOST_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, SECRET_ERRORS, SERVICE_ERRORS } from './error-rows/upkeep.ts'
 import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'
 
 /**

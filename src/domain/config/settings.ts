@@ -1,6 +1,5 @@
-import { JWT_SETTINGS } from './sections/access.ts'
 import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
-import { API_SETTINGS } from './sections/api.ts'
+import { API_SETTINGS, JWT_SETTINGS } from './sections/api.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
 import { EXECUTION_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/execution.ts'
