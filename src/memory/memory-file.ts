@@ -7,8 +7,8 @@ import { isTrusted, type PolicyValues } from './learn/policy.ts'
 import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './rank-items.ts'
 import { indexItem, matchText, removeWords, TEXT_TABLES, talkOf, VECTOR_TABLES } from './text-index.ts'
 
-/** Rises with every change of the tables, or of what follows from a record: then everything is derived anew. */
-const DERIVED_SCHEMA = 6
+/** Rises with every change of the tables, of the fields of an item, or of what follows from a record: then everything is derived anew. */
+export const DERIVED_SCHEMA = 6
 
 /** "pccm": the file is a memory of ours. */
 const APPLICATION_ID = 0x7063636d

@@ -13,7 +13,10 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 test('every setting that code reads has a test that flips it, and the others have none', () => {
   for (const key of SETTING_KEYS) {
     const file = FLIPPED_BY[key]
-    assert.equal(file !== undefined, isInForce(key), `${key}: in-force.ts and the code that reads it disagree`)
+    const mend = isInForce(key)
+      ? 'code reads it: name the test that flips it in test/domain/config/in-force.ts'
+      : 'no code reads it (npm run docs looks): take it out of test/domain/config/in-force.ts'
+    assert.equal(file !== undefined, isInForce(key), `${key}: ${mend}`)
     if (file) assert.ok(readFileSync(join(ROOT, file), 'utf8').includes(key), `${file} does not mention ${key}`)
   }
 })

@@ -83,7 +83,7 @@ test('the page about settings lists every key with its default, its project rule
   const page = readFileSync(new URL('../../../docs/config.md', import.meta.url), 'utf8')
   for (const key of SETTING_KEYS) {
     const row = page.split('\n').find(line => line.startsWith(`| \`${key}\` |`))
-    assert.ok(row, `docs/config.md has no row for ${key}`)
+    assert.ok(row, `docs/config.md has no row for ${key}: write one; its description is the setting's \`about\``)
     const cells = row.split(/(?<!\\)\|/).map(cell => cell.trim())
     const { standard, project } = settingOf(key)
     const expected =

@@ -11,6 +11,7 @@ import {
 } from '../../../src/domain/memory.ts'
 import { applyRecord, itemIdsOf } from '../../../src/memory/learn/apply-record.ts'
 import { decay, lowerBound, meanAt } from '../../../src/memory/learn/belief.ts'
+import { DERIVED_SCHEMA } from '../../../src/memory/memory-file.ts'
 
 const DAY_MS = 86_400_000
 const START = Date.UTC(2026, 10, 1)
@@ -63,6 +64,24 @@ const only = (records: readonly MemoryRecord[]) => {
   assert.deepEqual(others, [])
   return item
 }
+
+test('an item has the fields that its schema number stands for', () => {
+  const record = fact('node --test')
+  const item = applyRecord(undefined, record, {}, itemIdsOf(record)[0] ?? '')
+  assert.deepEqual(
+    [
+      DERIVED_SCHEMA,
+      Object.keys(item ?? {})
+        .sort()
+        .join(' '),
+    ],
+    [
+      6,
+      'about acl action agent_id alpha authority beta conflicts created_at ended_at ended_by evidence failures home id importance kind last_used_at of past records said_at scope seed_confidence session subject successes task text tier trigger type updated_at uses valid_from',
+    ],
+    'raise DERIVED_SCHEMA in src/memory/memory-file.ts with the fields, or items that are stored lack the new one; then change this list',
+  )
+})
 
 test('a record that comes twice counts once', () => {
   const [first, second] = [procedure(), procedure()]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { AppError } from '../../../src/base/errors.ts'
-import { cleanText, MAX_IMPORTED } from '../../../src/domain/task-requests.ts'
+import { cleanText, MAX_IMPORTED, type UpdateTask } from '../../../src/domain/task-requests.ts'
 import { importTasks } from '../../../src/tasks/files/import-tasks.ts'
 import { readTasks } from '../../../src/tasks/files/read-tasks.ts'
 import { TASK_FORMATS, type TaskFormat } from '../../../src/tasks/files/task-text.ts'
@@ -245,6 +245,31 @@ test('importing a file again updates what is open, by id, by name or by title, a
     ],
   )
   assert.equal((await imported(graph, '- B\n', 'markdown', { update: true, copy: true })).added.length, 1)
+})
+
+test('every field that people set is exported, and a second import changes it', async t => {
+  // A value for each field: the compiler asks for the one that is new.
+  const fields: Record<keyof typeof UpdateTask.shape, [unknown, unknown]> = {
+    title: ['A', 'B'],
+    description: ['words', 'other words'],
+    priority: [1, 2],
+    feature: ['f', 'g'],
+    type: ['bug', 'chore'],
+    labels: [['api'], ['ui']],
+    acceptance: [['it works'], ['it works well']],
+    paths: [['src'], ['docs']],
+    max_retries: [1, 2],
+    model: ['m', 'n'],
+    budget: [{ turns: 1 }, { turns: 2 }],
+    parent: [undefined, undefined],
+  }
+  const given = (at: 0 | 1) => Object.fromEntries(Object.entries(fields).map(([name, values]) => [name, values[at]]))
+  const graph = await openGraph(t)
+  for (const at of [0, 1] as const) {
+    await imported(graph, JSON.stringify({ id: 'same', ...given(at) }), 'jsonl', { update: true })
+    const exported = JSON.parse(writeTasks(await graph.tasks.list({ project: '/p' }), 'jsonl'))
+    for (const [name, values] of Object.entries(fields)) assert.deepEqual(exported[name], values[at], name)
+  }
 })
 
 test('a task is found by its id in the file: in its own project first, and before the beginning of an id', async t => {
