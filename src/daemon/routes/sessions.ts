@@ -45,14 +45,14 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
   app.get('/sessions', async request => {
     const query = parseRequest(ListQuery, request.query, 'GET /sessions')
     const wanted = query.status === undefined ? undefined : parseStatuses(query.status)
-    const project = query.project === undefined ? undefined : await realOrGiven(query.project)
+    const filter = { project: query.project === undefined ? undefined : await realOrGiven(query.project) }
     const { open, since, limit } = query
-    const rows = { project, ...(open && { only: 'open' as const, since }), ...(!wanted && { limit }) }
+    const rows = { ...filter, ...(open && { only: 'open' as const, since }), ...(!wanted && { limit }) }
     const views = (await listSessionViews(rows, daemon)).filter(({ status }) => wanted?.has(status) ?? true)
-    const total = wanted ? views.length : await daemon.store.sessions.count({ project })
-    const decisions = (await readNeeds(daemon, { project }, untrusted)).needs.length
+    const total = wanted ? views.length : await daemon.store.sessions.count(filter)
+    const decisions = (await readNeeds(daemon, filter, untrusted)).needs.length
     const sessions = await addTitles(views.slice(0, limit), daemon)
-    return { sessions, total, observed: await listObserved(daemon, project), decisions }
+    return { sessions, total, observed: await listObserved(daemon, filter.project), decisions }
   })
 
   app.get('/sessions/:ref', async request => readSession(await findSession(request.params, daemon), daemon))
