@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns'
+import { type LookupAddress, lookup } from 'node:dns'
 import { once } from 'node:events'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -65,7 +65,7 @@ function refuse(why: string): SendResult {
 const lookUpPublic: LookupFunction = (hostname, options, done) => {
   lookup(hostname, { ...options, all: true }, (error, found) => {
     if (error) return done(error, '')
-    const special = found.find(({ address }) => !isPublic(address))
+    const special = findSpecial(found)
     const [first] = found
     if (special || !first) {
       const why = special ? `${hostname} is ${special.address}, no public address` : `${hostname} has no address`
@@ -74,6 +74,11 @@ const lookUpPublic: LookupFunction = (hostname, options, done) => {
     if (options.all) done(null, [first])
     else done(null, first.address, first.family)
   })
+}
+
+/** One of the addresses of a name that is not public. */
+export function findSpecial(found: readonly LookupAddress[]): LookupAddress | undefined {
+  return found.find(({ address }) => !isPublic(address))
 }
 
 /** Public for the lists, but only the machine's own host answers there. */

@@ -243,6 +243,10 @@ test('secrets.command: a manager prints what is not stored here, without a shell
     value: 'of the manager: vault/npm/$(touch hacked)',
     in: 'command',
   })
+  world.env['PCC_BRAIN_KEY'] = 'a key of our own'
+  world.program('keyed', 'printf "the manager sees %s" "${PCC_BRAIN_KEY:-nothing of pcc}"')
+  world.settings.command = ['keyed']
+  assert.equal(await world.open().read('npm'), 'the manager sees nothing of pcc')
   world.settings.command = ['manager', 'read']
   assert.equal(await world.open().read('npm'), 'of the manager: npm')
   await world.open().set('npm', VALUE)

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as soon } from 'node:timers/promises'
 import { silentLog } from '../../../src/base/log.ts'
 import { tellOutside, type WebhooksOut } from '../../../src/daemon/webhooks/out.ts'
-import { isPublic, postGuarded } from '../../../src/daemon/webhooks/send.ts'
+import { findSpecial, isPublic, postGuarded } from '../../../src/daemon/webhooks/send.ts'
 import type { ReadWebhooks, WebhookTarget } from '../../../src/daemon/webhooks/settings.ts'
 import { checkMessage } from '../../../src/daemon/webhooks/signature.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
@@ -193,11 +193,13 @@ test('addresses of this machine, this network and clouds are not public', () => 
     ...['127.0.0.1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '169.254.169.254', '100.100.100.200', '0.0.0.0'],
     ...['255.255.255.255', '224.0.0.1', '240.0.0.1', '192.0.0.192', '198.18.0.1', '168.63.129.16'],
     ...['::', '::1', '::ffff:10.0.0.1', '::10.0.0.1', 'fe80::1', 'fe80::1%eth0', 'fd00:ec2::254', 'fec0::1', 'ff02::1'],
-    ...['64:ff9b::a00:1', '2002:a00:1::', '2001::1', '2001:db8::1', 'nonsense', ''],
+    ...['64:ff9b::a00:1', '2002:a00:1::', '2001::1', '2001:db8::1', '4000::1', 'nonsense', ''],
   ]
   assert.deepEqual(
     special.filter(address => isPublic(address)),
     [],
   )
+  const found = ['1.1.1.1', '10.0.0.1'].map(address => ({ address, family: 4 }))
+  assert.equal(findSpecial(found)?.address, '10.0.0.1', 'one of several is enough')
   for (const address of ['1.1.1.1', '140.82.112.3', '2606:4700:4700::1111']) assert.ok(isPublic(address), address)
 })

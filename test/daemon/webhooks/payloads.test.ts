@@ -156,6 +156,11 @@ test('what is more than three days old is refused, whatever it says', () => {
   })
   assert.equal(late.do, 'refuse')
   assert.match(late.why, /more than three days ago/)
+  const timeless = read('pull_request', 'closed', ({ pull_request: pull }) => {
+    Object.assign(pull, { merged: true, closed_at: null })
+    pull.head.ref = 'pcc/t-0a1b2c'
+  })
+  assert.match(timeless.why, /no time, more than three days ago/)
 })
 
 const ALERT = {

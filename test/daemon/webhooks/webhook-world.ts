@@ -39,7 +39,7 @@ export async function webhookWorld(
   const project = gitProject(t)
   const world = await scriptedWorld(t, agent, {
     PCC_WEBHOOKS_GITHUB_SECRET: GITHUB_SECRET,
-    PCC_WEBHOOKS_GITHUB_REPOSITORIES: `${REPOSITORY}=${project}`,
+    PCC_WEBHOOKS_GITHUB_REPOSITORIES: `${REPOSITORY}=${project},octo/other=/`,
     PCC_WEBHOOKS_START_RUNS: 'false',
     ...settings,
   })

@@ -102,6 +102,11 @@ test('webhooks.max_returns: a failed check of the newest commit goes back to the
   const outdated = (await worked()).at(-1)
   assert.deepEqual([outdated?.state, /not the newest/.test(outdated?.outcome ?? '')], ['refused', true])
 
+  const elsewhere = failedCheck(branch, tip)
+  elsewhere.repository.full_name = 'octo/other'
+  await github('check_run', elsewhere)
+  assert.match((await worked()).at(-1)?.outcome ?? '', /belongs to another project/)
+
   const before = agent.prompts.length
   await github('check_run', failedCheck(branch, tip))
   assert.equal((await worked()).at(-1)?.state, 'done')
