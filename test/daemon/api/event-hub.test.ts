@@ -136,7 +136,7 @@ test('a client that does not read is closed, the others hear everything, and not
 test('a client that does not read what it missed is closed, and nothing is kept for it', {
   timeout: 60_000,
 }, async t => {
-  const { hub, open, note } = await hubWorld(t, { drainMs: 20 })
+  const { hub, open, note } = await hubWorld(t, { drainMs: 20, heartbeatMs: 1_000_000 })
   const page = 'x'.repeat(50_000)
   await Promise.all(Array.from({ length: 400 }, () => note(page)))
   const slow = await open({ after: 0 })
