@@ -2,7 +2,7 @@ import { type Kysely, type SqlBool, sql } from 'kysely'
 import { AppError } from '../base/errors.ts'
 import type { Tx } from './store.ts'
 import type { AttemptRow, RunRow, RunsTable, ScheduleRow, SchedulesTable, Tables } from './tables.ts'
-import type { ModelCost, RunFilter, RunStore, ScheduleStore } from './task-stores.ts'
+import type { Landing, ModelCost, RunFilter, RunStore, ScheduleStore } from './task-stores.ts'
 import { filterOfScope, filterTasks } from './tasks.ts'
 import type { Writer } from './writer.ts'
 
@@ -44,6 +44,7 @@ export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
       return (await update.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
     },
     costs: () => meanCosts(read),
+    landings: run => listLandings(read, run),
     attempts: (filter, tx) => listAttempts(tx?.db ?? read, filter),
     withOpenAttempts: async () => {
       const open = read.selectFrom('attempts').select('run_id').distinct().where('outcome', 'is', null)
@@ -102,6 +103,26 @@ function meanCosts(db: Kysely<Tables>): Promise<ModelCost[]> {
     .select(({ fn }) => fn.avg<number>('a.cost_usd').as('cost_usd'))
     .groupBy(['a.model', 's.model'])
     .execute()
+}
+
+/** One statement, because a run of many tasks is looked at several times for each of them. */
+async function listLandings(db: Kysely<Tables>, run: string): Promise<Landing[]> {
+  const rows = await db
+    .selectFrom('attempts as a')
+    .innerJoin('worktrees as w', join => join.onRef('w.task', '=', 'a.task_id').onRef('w.attempt', '=', 'a.number'))
+    .leftJoin('merges as m', join =>
+      join.onRef('m.task_id', '=', 'a.task_id').onRef('m.attempt', '=', 'a.number').on('m.state', '=', 'merged'),
+    )
+    .where('a.run_id', '=', run)
+    .where('a.outcome', '=', 'done')
+    .groupBy(['a.task_id', 'a.number', 'w.base'])
+    .select(({ fn }) => ['a.task_id', 'a.number', 'w.base', fn.count<number>('m.id').as('merges')])
+    .select(({ fn, eb }) => fn.count<number>(eb.case().when('m.head', '=', eb.ref('w.base')).then(1).end()).as('empty'))
+    .execute()
+  return rows.map(({ task_id, number, merges, empty }) => ({
+    ...{ task_id, number },
+    as: Number(empty) > 0 ? 'nothing' : Number(merges) > 0 ? 'merged' : 'unmerged',
+  }))
 }
 
 async function listAttempts(

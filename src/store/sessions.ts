@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { SessionFilter, SessionStore, Tx } from './store.ts'
 import type { NewSessionRow, SessionRow, SessionsTable, Tables } from './tables.ts'
+import { inBatches } from './tasks.ts'
 import type { Writer } from './writer.ts'
 
 /** How many matches are listed when a reference is ambiguous. */
@@ -22,6 +23,12 @@ export function openSessionStore({ read, writer, clock }: SessionStoreDeps): Ses
     insert: (row, tx) => write(tx, db => insertSession(db, row, clock.now())),
     update: (id, patch, tx) => write(tx, db => updateSession(db, id, patch)),
     get: (id, tx) => getSession(tx?.db ?? read, id),
+    of: async ids => {
+      const rows = await inBatches(ids, batch =>
+        read.selectFrom('sessions').selectAll().where('id', 'in', batch).execute(),
+      )
+      return rows.map(fromSessionRow)
+    },
     list: filter => listSessions(read, filter),
     count: async ({ project } = {}) => {
       const all = read.selectFrom('sessions').select(({ fn }) => fn.countAll<number>().as('count'))

@@ -118,6 +118,8 @@ export interface SessionStore {
   /** Throws `session_unknown` if there is no such row. */
   update(id: string, patch: Partial<SessionRow>, tx?: Tx): Promise<void>
   get(id: string, tx?: Tx): Promise<SessionRow | undefined>
+  /** Those of these ids that exist, in no order. */
+  of(ids: readonly string[]): Promise<SessionRow[]>
   /** Newest first. After a year there are thousands: whoever asks often says which. */
   list(filter?: SessionFilter): Promise<SessionRow[]>
   count(filter?: Pick<SessionFilter, 'project'>): Promise<number>

@@ -136,7 +136,10 @@ async function link(db: Kysely<Tables>, edge: TaskEdge): Promise<boolean> {
 /** A database may refuse a statement with many more variables. */
 const IDS_AT_ONCE = 500
 
-async function inBatches<T>(ids: readonly string[], work: (batch: readonly string[]) => Promise<T[]>): Promise<T[]> {
+export async function inBatches<T>(
+  ids: readonly string[],
+  work: (batch: readonly string[]) => Promise<T[]>,
+): Promise<T[]> {
   const all: T[] = []
   for (let from = 0; from < ids.length; from += IDS_AT_ONCE)
     all.push(...(await work(ids.slice(from, from + IDS_AT_ONCE))))

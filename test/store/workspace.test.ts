@@ -6,6 +6,7 @@ import type { Merge } from '../../src/domain/merge.ts'
 import type { WorktreeRow } from '../../src/domain/worktree.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
+import { type Kept, keepAttempt } from './an-attempt.ts'
 import { DATABASES } from './databases.ts'
 
 const ROW: WorktreeRow = {
@@ -175,3 +176,29 @@ test('only queues with open merges are listed, and lists are in order and keep t
     [1],
   )
 })
+
+for (const { name, open } of DATABASES) {
+  test(`${name}: what became of the work of a run's attempts is found at once, also for one that was tried again`, async t => {
+    const store = await open(t)
+    const attempts: Kept[] = [
+      { task: 't-1' },
+      { task: 't-2' },
+      { task: 't-3' },
+      { task: 't-4', outcome: 'failed' },
+      { task: 't-4', number: 2 },
+      { task: 't-5' },
+      { task: 't-6', run: 'r-2' },
+    ]
+    for (const kept of attempts) await keepAttempt(store, kept)
+    for (const { task, number = 1 } of attempts)
+      if (task !== 't-5') await store.worktrees.put({ ...ROW, task, attempt: number })
+    await store.transaction(async tx => {
+      await store.merges.insert(row({ task_id: 't-1', state: 'merged', head: 'new' }), tx)
+      await store.merges.insert(row({ task_id: 't-2', state: 'failed', head: 'new' }), tx)
+      await store.merges.insert(row({ task_id: 't-3', state: 'merged', head: ROW.base }), tx)
+      await store.merges.insert(row({ task_id: 't-4', attempt: 2, state: 'merged', head: 'new' }), tx)
+    })
+    const found = (await store.runs.landings('r-1')).map(({ task_id, number, as }) => `${task_id} ${number} ${as}`)
+    assert.deepEqual(found.sort(), ['t-1 1 merged', 't-2 1 unmerged', 't-3 1 nothing', 't-4 2 merged'])
+  })
+}

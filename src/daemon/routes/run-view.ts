@@ -4,7 +4,8 @@ import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '..
 import { OPEN_STATES, type Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
-import { findUnchanged } from '../../supervisor/report/tasks.ts'
+import type { Landing } from '../../store/task-stores.ts'
+import { hasEmptyDiff } from '../../supervisor/report/tasks.ts'
 import { countMerged, scopeOf } from '../../supervisor/runs/next-step.ts'
 import type { DaemonContext } from '../context.ts'
 import { viewSession } from './sessions.ts'
@@ -13,8 +14,9 @@ import { viewSession } from './sessions.ts'
 const LATEST = 50
 
 /** A run as a list shows it. */
-export async function runView(run: RunRow, daemon: DaemonContext): Promise<RunView> {
-  return buildRunView(run, await daemon.store.runs.attempts({ run: run.id }), daemon)
+export async function runView(run: RunRow, { store }: DaemonContext): Promise<RunView> {
+  const [attempts, landings] = await Promise.all([store.runs.attempts({ run: run.id }), store.runs.landings(run.id)])
+  return buildRunView(run, { attempts, landings }, store)
 }
 
 /** A run with what its sessions do right now. */
@@ -23,12 +25,13 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
   const attempts = await store.runs.attempts({ run: run.id })
   const finished = attempts.filter(({ outcome }) => outcome !== null)
   const latest = new Set(finished.slice(Math.max(0, finished.length - latestShown)))
+  const landings = await store.runs.landings(run.id)
   const [view, shown] = await Promise.all([
-    buildRunView(run, attempts, daemon),
-    Promise.all(
-      attempts
-        .filter(attempt => attempt.outcome === null || latest.has(attempt))
-        .map(attempt => attemptView(attempt, daemon)),
+    buildRunView(run, { attempts, landings }, store),
+    viewAttempts(
+      attempts.filter(attempt => attempt.outcome === null || latest.has(attempt)),
+      landings,
+      daemon,
     ),
   ])
   return {
@@ -43,8 +46,12 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
   }
 }
 
-async function buildRunView(run: RunRow, attempts: AttemptRow[], daemon: DaemonContext): Promise<RunView> {
-  const { store } = daemon
+interface Past {
+  attempts: AttemptRow[]
+  landings: Landing[]
+}
+
+async function buildRunView(run: RunRow, { attempts, landings }: Past, store: Store): Promise<RunView> {
   const { id, project, target, options, state, outcome, reason, stopping, iterations, created_at, ended_at } = run
   const open = attempts.filter(attempt => attempt.outcome === null)
   const sessions = await Promise.all(open.map(({ session_id }) => store.sessions.get(session_id)))
@@ -52,20 +59,20 @@ async function buildRunView(run: RunRow, attempts: AttemptRow[], daemon: DaemonC
     ...{ id, project, target, state, outcome, reason, stopping, iterations, limit: options.limit ?? null },
     parallel: options.parallel ?? 1,
     verify: options.verify ?? true,
-    ...(await readTaskStanding(run, daemon)),
+    ...(await readTaskStanding(run, landings, store)),
     cost_usd: [...attempts, ...sessions].reduce((sum, row) => sum + (row?.cost_usd ?? 0), 0),
     ...{ created_at, ended_at },
   }
 }
 
 /** A run that has ended shows its tasks as they were then: another run may have changed them since. */
-async function readTaskStanding(run: RunRow, { store }: DaemonContext): Promise<TaskStanding> {
+async function readTaskStanding(run: RunRow, landings: Landing[], store: Store): Promise<TaskStanding> {
   if (run.state === 'ended') {
     const [ended] = await store.events({ subject: run.id, kinds: ['run.ended'], tail: 1 })
     if (ended?.kind === 'run.ended' && ended.body.tasks) return toTaskStanding(ended.body)
   }
   const scope = scopeOf(run)
-  const landed = await countMerged(run.id, store)
+  const landed = countMerged(landings)
   return { tasks: await store.tasks.counts(scope), unverified: await store.runs.unverified(scope), ...landed }
 }
 
@@ -80,17 +87,50 @@ function toTaskStanding({
   return { tasks, unverified, merged, unmerged }
 }
 
-async function attemptView(attempt: AttemptRow, daemon: DaemonContext): Promise<AttemptView> {
+/** Reads what belongs to all of them at once: whoever follows a run asks for it several times in every task. */
+async function viewAttempts(
+  attempts: AttemptRow[],
+  landings: Landing[],
+  daemon: DaemonContext,
+): Promise<AttemptView[]> {
   const { store } = daemon
+  const [tasks, sessions] = await Promise.all([
+    store.tasks.of([...new Set(attempts.map(({ task_id }) => task_id))]),
+    store.sessions.of([...new Set(attempts.map(({ session_id }) => session_id))]),
+  ])
+  const [taskOf, sessionOf] = [new Map(tasks.map(row => [row.id, row])), new Map(sessions.map(row => [row.id, row]))]
+  const landedAs = new Map(landings.map(({ task_id, number, as }) => [`${task_id} ${number}`, as]))
+  return Promise.all(
+    attempts.map(attempt => {
+      const { task_id, number, session_id } = attempt
+      const of = { task: taskOf.get(task_id), session: sessionOf.get(session_id) }
+      return attemptView(attempt, { ...of, landed: landedAs.get(`${task_id} ${number}`) }, daemon)
+    }),
+  )
+}
+
+interface OfAttempt {
+  task: Task | undefined
+  session: SessionRow | undefined
+  landed: Landing['as'] | undefined
+}
+
+async function attemptView(
+  attempt: AttemptRow,
+  { task, session, landed }: OfAttempt,
+  daemon: DaemonContext,
+): Promise<AttemptView> {
   const { task_id, number, iteration, session_id, model, outcome, reason, cost_usd, started_at, ended_at } = attempt
-  const [task, session] = await Promise.all([store.tasks.get(task_id), store.sessions.get(session_id)])
   const agents = session ? agentsOf(session.agent, session.options.handed) : []
   return {
     ...{ task_id, title: task?.title ?? '(deleted)', number, iteration, session_id, model, outcome, reason },
     ...(session && session.agent !== 'claude' && { agent: session.agent }),
     ...(agents.length > 1 && { agents }),
     ...(outcome === 'done' &&
-      (await findUnchanged({ task: task_id, attempt: number }, store)) && { changed_nothing: true as const }),
+      (landed === 'nothing' ||
+        (landed !== 'merged' && (await hasEmptyDiff({ task: task_id, attempt: number }, daemon.store)))) && {
+        changed_nothing: true as const,
+      }),
     verification: outcome === 'done' ? (task?.verification ?? null) : null,
     ...{ cost_usd: outcome === null ? (session?.cost_usd ?? 0) : cost_usd, started_at, ended_at },
     place: session?.options.place ? { top: session.options.place.top, branch: session.options.place.branch } : null,

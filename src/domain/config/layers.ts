@@ -216,19 +216,21 @@ export function brainKeysIn(env: Record<string, string>): Record<string, string>
   return Object.fromEntries(Object.entries(env).filter(([name]) => names.has(name)))
 }
 
+/** What the names of variables mean. The daemon reads settings many times for every task, so this is made once. */
+const KEY_OF_VARIABLE = new Map(SETTING_KEYS.flatMap(key => variablesOf(key).map(name => [name, key])))
+const SECTIONS = [...new Set(SETTING_KEYS.map(key => `PCC_${key.split('.')[0]?.toUpperCase()}_`))]
+const RETIRED_VARIABLES = new Set(RETIRED_KEYS.map(variableOf))
+
 /** The settings from the environment. An empty variable sets nothing; a mistyped one is refused. */
 export function environmentLayer(env: Record<string, string | undefined>): Partial<Values> {
-  const keyOf = new Map(SETTING_KEYS.flatMap(key => variablesOf(key).map(name => [name, key])))
-  const sections = [...new Set(SETTING_KEYS.map(key => `PCC_${key.split('.')[0]?.toUpperCase()}_`))]
-  const retired = new Set(RETIRED_KEYS.map(variableOf))
   const values: Partial<Record<SettingKey, unknown>> = {}
   for (const [name, text] of Object.entries(env)) {
-    if (text === undefined || text === '' || !name.startsWith('PCC_') || retired.has(name)) continue
-    const key = keyOf.get(name)
+    if (text === undefined || text === '' || !name.startsWith('PCC_') || RETIRED_VARIABLES.has(name)) continue
+    const key = KEY_OF_VARIABLE.get(name)
     if (!key) {
       const typed = name.slice('PCC_'.length).toLowerCase().replace('_', '.')
       // Other variables of ours (PCC_HOME, PCC_SESSION_MARK) are not similar to any setting.
-      if (!sections.some(section => name.startsWith(section)) && !isMistyped(typed)) continue
+      if (!SECTIONS.some(section => name.startsWith(section)) && !isMistyped(typed)) continue
       throw new AppError('setting_invalid', { origin: 'environment', key: name, problem: describeUnknown(typed) })
     }
     if (variableIn(env, key) !== name) continue

@@ -108,17 +108,22 @@ export type Config = Nested<Values>
 
 /** The values of all settings if nothing is configured. */
 export function defaultValues(): Values {
-  return Object.fromEntries(SETTING_KEYS.map(key => [key, settingOf(key).standard])) as Values
+  return { ...DEFAULTS }
 }
+
+const DEFAULTS = Object.fromEntries(SETTING_KEYS.map(key => [key, settingOf(key).standard])) as Values
+const PATHS = SETTING_KEYS.map(key => ({
+  key,
+  sections: key.split('.').slice(0, -1),
+  last: key.split('.').at(-1) ?? key,
+}))
 
 /** Turns flat values into nested sections. */
 export function nestValues(values: Values): Config {
   const root: Record<string, unknown> = {}
-  for (const key of SETTING_KEYS) {
-    const parts = key.split('.')
-    const last = parts.pop() ?? key
+  for (const { key, sections, last } of PATHS) {
     let section = root
-    for (const part of parts) {
+    for (const part of sections) {
       section[part] ??= {}
       section = section[part] as Record<string, unknown>
     }

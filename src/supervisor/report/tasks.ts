@@ -91,6 +91,14 @@ export async function findUnchanged(
   const worktree = (await worktrees.list({ task })).find(row => row.attempt === attempt)
   const merge = (await merges.list({ task, states: ['merged'] })).findLast(row => row.attempt === attempt)
   if (worktree && merge) return hasChangedNothing(worktree, merge)
+  return hasEmptyDiff({ task, attempt }, { evidence })
+}
+
+/** Whether the last checks of an attempt's work found that it changed nothing. */
+export async function hasEmptyDiff(
+  { task, attempt }: { task: string; attempt: number },
+  { evidence }: Pick<Store, 'evidence'>,
+): Promise<boolean> {
   const checks = await evidence.list({ task, attempt })
   const lastRound = Math.max(...checks.map(({ round }) => round))
   return isEmptyDiff(checks.filter(({ round }) => round === lastRound))

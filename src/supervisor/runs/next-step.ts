@@ -4,9 +4,9 @@ import type { MergeState } from '../../domain/merge.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import { type FailureKind, isTransient } from '../../domain/session.ts'
 import type { Task, TaskScope, TaskState } from '../../domain/task.ts'
-import { hasChangedNothing } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
+import type { Landing } from '../../store/task-stores.ts'
 
 /** The facts by which the next step of a run is decided. */
 export interface RunFacts {
@@ -193,17 +193,9 @@ function describeReached(budget: BudgetLimits, total: Amounts): string | undefin
 }
 
 /** Counts the tasks that a run has done in worktrees: those whose work is in the target, and those whose work is not. */
-export async function countMerged(run: string, store: Store): Promise<{ merged: number; unmerged: number }> {
-  const counts = { merged: 0, unmerged: 0 }
-  for (const { session_id, outcome } of await store.runs.attempts({ run })) {
-    const worktree = outcome === 'done' ? (await store.sessions.get(session_id))?.options.place : undefined
-    if (!worktree) continue
-    const rows = await store.merges.list({ task: worktree.task, states: ['merged'] })
-    // An attempt that changed nothing counts as neither: there was nothing to merge.
-    if (rows.some(row => row.attempt === worktree.attempt && hasChangedNothing(worktree, row))) continue
-    counts[rows.some(({ attempt }) => attempt === worktree.attempt) ? 'merged' : 'unmerged'] += 1
-  }
-  return counts
+export function countMerged(landings: readonly Landing[]): { merged: number; unmerged: number } {
+  const count = (as: Landing['as']) => landings.filter(landing => landing.as === as).length
+  return { merged: count('merged'), unmerged: count('unmerged') }
 }
 
 export interface RetryRules {
