@@ -2,7 +2,7 @@ import { type Kysely, type SqlBool, sql } from 'kysely'
 import { AppError } from '../base/errors.ts'
 import type { Tx } from './store.ts'
 import type { AttemptRow, RunRow, RunsTable, ScheduleRow, SchedulesTable, Tables } from './tables.ts'
-import type { Landing, ModelCost, RunFilter, RunStore, ScheduleStore } from './task-stores.ts'
+import type { DoneAttempt, ModelCost, RunFilter, RunStore, ScheduleStore } from './task-stores.ts'
 import { filterOfScope, filterTasks } from './tasks.ts'
 import type { Writer } from './writer.ts'
 
@@ -106,7 +106,7 @@ function meanCosts(db: Kysely<Tables>): Promise<ModelCost[]> {
 }
 
 /** One statement, because a run of many tasks is looked at several times for each of them. */
-async function listLandings(db: Kysely<Tables>, run: string): Promise<Landing[]> {
+async function listLandings(db: Kysely<Tables>, run: string): Promise<DoneAttempt[]> {
   const rows = await db
     .selectFrom('attempts as a')
     .innerJoin('worktrees as w', join => join.onRef('w.task', '=', 'a.task_id').onRef('w.attempt', '=', 'a.number'))

@@ -119,14 +119,14 @@ export interface RunStore {
   /** How many tasks of a scope are done but unverified. */
   unverified(scope: TaskScope): Promise<number>
   /** What became of the work of those attempts of a run that are done and had a worktree. */
-  landings(run: string): Promise<Landing[]>
+  landings(run: string): Promise<DoneAttempt[]>
   /** What the newest attempts that are done have cost, by the model they were started with and the one that answered. */
   costs(): Promise<ModelCost[]>
   /** Attempts in the order in which they were started. */
   attempts(of: { run?: string; task?: string; session?: string }, tx?: Tx): Promise<AttemptRow[]>
 }
 
-export interface Landing {
+export interface DoneAttempt {
   task_id: string
   number: number
   /** `nothing`: it was merged, but there was no change. */

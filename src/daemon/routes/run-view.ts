@@ -4,7 +4,7 @@ import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '..
 import { OPEN_STATES, type Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
-import type { Landing } from '../../store/task-stores.ts'
+import type { DoneAttempt } from '../../store/task-stores.ts'
 import { hasEmptyDiff } from '../../supervisor/report/tasks.ts'
 import { countMerged, scopeOf } from '../../supervisor/runs/next-step.ts'
 import type { DaemonContext } from '../context.ts'
@@ -48,7 +48,7 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
 
 interface Past {
   attempts: AttemptRow[]
-  landings: Landing[]
+  landings: DoneAttempt[]
 }
 
 async function buildRunView(run: RunRow, { attempts, landings }: Past, store: Store): Promise<RunView> {
@@ -66,7 +66,7 @@ async function buildRunView(run: RunRow, { attempts, landings }: Past, store: St
 }
 
 /** A run that has ended shows its tasks as they were then: another run may have changed them since. */
-async function readTaskStanding(run: RunRow, landings: Landing[], store: Store): Promise<TaskStanding> {
+async function readTaskStanding(run: RunRow, landings: DoneAttempt[], store: Store): Promise<TaskStanding> {
   if (run.state === 'ended') {
     const [ended] = await store.events({ subject: run.id, kinds: ['run.ended'], tail: 1 })
     if (ended?.kind === 'run.ended' && ended.body.tasks) return toTaskStanding(ended.body)
@@ -90,7 +90,7 @@ function toTaskStanding({
 /** Reads what belongs to all of them at once: whoever follows a run asks for it several times in every task. */
 async function viewAttempts(
   attempts: AttemptRow[],
-  landings: Landing[],
+  landings: DoneAttempt[],
   daemon: DaemonContext,
 ): Promise<AttemptView[]> {
   const { store } = daemon
@@ -112,7 +112,7 @@ async function viewAttempts(
 interface OfAttempt {
   task: Task | undefined
   session: SessionRow | undefined
-  landed: Landing['as'] | undefined
+  landed: DoneAttempt['as'] | undefined
 }
 
 async function attemptView(

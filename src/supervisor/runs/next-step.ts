@@ -6,7 +6,7 @@ import { type FailureKind, isTransient } from '../../domain/session.ts'
 import type { Task, TaskScope, TaskState } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
-import type { Landing } from '../../store/task-stores.ts'
+import type { DoneAttempt } from '../../store/task-stores.ts'
 
 /** The facts by which the next step of a run is decided. */
 export interface RunFacts {
@@ -193,8 +193,8 @@ function describeReached(budget: BudgetLimits, total: Amounts): string | undefin
 }
 
 /** Counts the tasks that a run has done in worktrees: those whose work is in the target, and those whose work is not. */
-export function countMerged(landings: readonly Landing[]): { merged: number; unmerged: number } {
-  const count = (as: Landing['as']) => landings.filter(landing => landing.as === as).length
+export function countMerged(landings: readonly DoneAttempt[]): { merged: number; unmerged: number } {
+  const count = (as: DoneAttempt['as']) => landings.filter(landing => landing.as === as).length
   return { merged: count('merged'), unmerged: count('unmerged') }
 }
 
