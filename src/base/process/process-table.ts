@@ -16,14 +16,18 @@ export function readProcessTable(): ProcessRow[] {
   })
 }
 
-/** The pids of the processes that carry exactly this marker, in their initial environment or as a brand. */
+/** Whether a process carries exactly this marker, in its initial environment or as a brand. */
+export function isMarked(pid: number, marker: Marker, brand = brandOf(marker)): boolean {
+  if (process.platform !== 'linux') return findMarkedPids(marker).includes(pid)
+  const isInEnvironment = `\0${readProc(`/proc/${pid}/environ`)}`.includes(`\0${marker.name}=${marker.value}\0`)
+  return isInEnvironment || /^Max file locks +(\d+) /m.exec(readProc(`/proc/${pid}/limits`))?.[1] === brand
+}
+
+/** The pids of the processes that carry exactly this marker. */
 export function findMarkedPids(marker: Marker): number[] {
+  const brand = brandOf(marker)
+  if (process.platform === 'linux') return linuxPids().filter(pid => isMarked(pid, marker, brand))
   const entry = `${marker.name}=${marker.value}`
-  if (process.platform === 'linux') {
-    const brand = new RegExp(`^Max file locks +${brandOf(marker)} `, 'm')
-    const carries = (pid: number) => `\0${readProc(`/proc/${pid}/environ`)}`.includes(`\0${entry}\0`)
-    return linuxPids().filter(pid => carries(pid) || brand.test(readProc(`/proc/${pid}/limits`)))
-  }
   // Best effort: ps prints the environment after the command, separated by spaces, and hides it for protected programs.
   return ps('-axEww', '-o', 'pid=,command=')
     .split('\n')

@@ -4,7 +4,7 @@ import { secretId } from '../../base/ids.ts'
 import { isInside } from '../../base/is-inside.ts'
 import type { Log } from '../../base/log.ts'
 import { MarkerFiles, sessionMarker } from '../../base/process/marker.ts'
-import { findMarkedPids } from '../../base/process/process-table.ts'
+import { isMarked } from '../../base/process/process-table.ts'
 import type { Asks, Driver, OpenSession, Session } from '../../domain/session.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { LiveSession, LiveSessionEnding } from './context.ts'
@@ -186,7 +186,7 @@ export class WarmProcesses {
 
   /** Whether a process belongs to an agent that is kept: it does nothing until the next session takes it. */
   isKept(pid: number): boolean {
-    return [...this.#kept.keys()].some(marker => findMarkedPids(sessionMarker(marker)).includes(pid))
+    return [...this.#kept.keys()].some(marker => isMarked(pid, sessionMarker(marker)))
   }
 
   /** The markers of all waiting processes. */
