@@ -131,6 +131,7 @@ export class Completion {
     const { store } = this.#deps.supervisor.deps
     const task = await store.tasks.get(id)
     if (task && isCompleting(task)) return
+    this.#deps.supervisor.deps.memory.poke()
     this.#worker.abort(id)
     this.#queues.interrupt(id)
     const merge = await store.merges.open(id)
