@@ -75,9 +75,12 @@ async function forceOne(task: Task, move: Move, deps: TasksTxDeps): Promise<Task
   const session = task.run_id === null ? task.session_id : null
   if (session !== null && isHeld(task)) throw new AppError('task_at_work', { id: task.id, session })
   const moved = await moveTask(task, { ...move, anew: isHeld(task) }, deps)
+  const why = { reason: `a person set the task to ${move.to}`, at: deps.clock.now() }
+  // The agent of finished work is gone, so nothing else ends the question about that work.
+  const isFinished = task.state === 'verifying' || task.state === 'merging'
+  if (isFinished && task.session_id) await deps.store.escalations.withdraw(task.session_id, why, deps.tx)
   if (move.to !== 'ready') return moved
   // Whether the task needs what was refused earlier shows when it is done anew.
-  const why = { reason: 'the task was reset', at: deps.clock.now() }
   await deps.store.escalations.withdrawRefused(task.id, why, deps.tx)
   return (await deps.store.tasks.swap(moved, { retries: 0, result: null }, deps.tx)) ?? moved
 }

@@ -101,6 +101,27 @@ test('a task that a person resets begins without its earlier refusals; what it i
   )
 })
 
+test('a person who resets or fails finished work ends the question about it, and its next attempt has the next number', async t => {
+  const { store, tasks, escalations, add, claim, list } = await world(t)
+  for (const [index, to] of (['ready', 'failed'] as const).entries()) {
+    const session = `s-${index}`
+    const { id } = await add(`finished ${to}`)
+    await claim(session, id)
+    await store.transaction(tx => tasks.transition(id, { to: 'verifying' }, tx))
+    const gate = { ...refusal(session, id, 'verifier'), kind: 'error', state: 'open', bound: null } as const
+    await escalations.record(gate)
+    assert.equal((await list()).needs.length, 1)
+    const finished = await store.tasks.get(id)
+    assert.ok(finished)
+    await store.transaction(tx => tasks.force(finished, { to }, tx))
+    assert.deepEqual((await list()).needs, [])
+    if (to === 'failed') continue
+    await claim('s-again', id)
+    assert.equal((await store.tasks.get(id))?.attempt, 2)
+    await store.transaction(tx => tasks.transition(id, { to: 'done', forced: true }, tx))
+  }
+})
+
 test('each cause that is no decision is one row that says what to type, and is gone with its cause', async t => {
   const { store, tasks, add, session, list } = await world(t)
   const [first, second, third] = [await add('one'), await add('two'), await add('three')]
