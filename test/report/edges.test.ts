@@ -70,6 +70,24 @@ test('a run that was to begin and did not is told with its reason, of its own pr
   assert.deepEqual((await report({ project: '/elsewhere' })).not_begun, [])
 })
 
+test('a commit on the branch of a task belongs to no other task that was at work at that time', async t => {
+  const { report, project } = await aNight(t)
+  const told = async () => (await report()).done.map(({ commits }) => commits.map(({ subject }) => subject))
+  const before = await told()
+  const [hash = '', at = ''] = execFileSync('git', ['log', '-1', '--format=%H %ct'], { cwd: project, encoding: 'utf8' })
+    .trim()
+    .split(' ')
+  assert.ok(hash)
+  const env = { ...process.env, GIT_COMMITTER_DATE: `@${at} +0000`, GIT_AUTHOR_DATE: `@${at} +0000` }
+  const who = ['-c', 'user.name=a', '-c', 'user.email=a@x']
+  const words = [...who, 'commit-tree', `${hash}^{tree}`, '-p', hash, '-m', 'of another task']
+  const other = execFileSync('git', words, { cwd: project, env, encoding: 'utf8' }).trim()
+  execFileSync('git', ['branch', 'pcc/t-999999', other], { cwd: project })
+  assert.deepEqual(await told(), before)
+  execFileSync('git', ['branch', 'mine', other], { cwd: project })
+  assert.notDeepEqual(await told(), before, 'a branch of the agent counts')
+})
+
 test('asking a repository for its commits starts no program that its settings name', async t => {
   const project = tempDir(t, 'pcc-planted-')
   const mark = join(tempDir(t), 'mark')

@@ -190,13 +190,16 @@ function shownAnswer({ time, subject, body }: EventOf<'question.answered'>): Sho
 /** A night has some hundreds of commits at most. */
 const MAX_COMMITS = 2_000
 const MAX_BYTES = 4_000_000
+/** What is committed there counts for its task when it is merged. */
+const TASK_BRANCHES = 'pcc/*'
 const TIMEOUT_MS = 10_000
 
-/** The commits of a project between two moments, on any branch, oldest first; none where git does not answer. */
+/** The commits of a project between two moments, on any branch but those of tasks, oldest first; none where git does not answer. */
 export async function commitsIn(project: string, since: number, until: number): Promise<Commit[]> {
   const range = [`--since=@${Math.floor(since / 1000) - 1}`, `--until=@${Math.ceil(until / 1000) + 1}`]
+  const branches = [`--exclude=${TASK_BRANCHES}`, '--branches']
   const commits = readCommits(
-    await readGit(project, ['log', '--branches', ...range, FORMAT, `--max-count=${MAX_COMMITS}`]),
+    await readGit(project, ['log', ...branches, ...range, FORMAT, `--max-count=${MAX_COMMITS}`]),
   )
   // Git counts in whole seconds.
   return commits.filter(({ at }) => at >= since - 1000 && at <= until).toSorted((a, b) => a.at - b.at)

@@ -169,6 +169,7 @@ async function readReportedTasks(
   const commits = new Map(
     await Promise.all(projects.map(async project => [project, await commitsIn(project, since, until)] as const)),
   )
+  const ofWorktrees = new Set([...merged.values()].flatMap(list => list?.map(({ hash }) => hash) ?? []))
   return stories.map(({ id, title, attempts, last, ended_at, periods }) => {
     const note = notes.get(id) ?? null
     const task = tasksById.get(id)
@@ -181,8 +182,9 @@ async function readReportedTasks(
       // Git counts in whole seconds: a commit in the second in which a period starts belongs to it.
       commits:
         merged.get(id) ??
-        (commits.get(project) ?? []).filter(({ at }) =>
-          periods.some(({ from, to }) => at >= Math.floor(from / 1000) * 1000 && at <= to),
+        (commits.get(project) ?? []).filter(
+          ({ at, hash }) =>
+            !ofWorktrees.has(hash) && periods.some(({ from, to }) => at >= Math.floor(from / 1000) * 1000 && at <= to),
         ),
     }
   })
