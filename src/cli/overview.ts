@@ -9,6 +9,7 @@ import { commandContext } from './context.ts'
 import { ago, statusWords, wakeTime } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
 import { cutAtWord, firstLine, type Terminal, widthOf } from './render/text.ts'
+import { hasProjectFile } from './session-env.ts'
 
 /** The rows of each part of the screen. */
 const MOST_ROWS = 6
@@ -30,14 +31,16 @@ export async function overview(program: Command): Promise<void> {
 
 type NextStep = readonly [command: string, why: string]
 
-const FIRST_STEPS: NextStep[] = [
-  ['pcc init', 'set this project up'],
-  ['pcc start . --task "…"', 'let an agent do one task'],
-]
+/** What a person types where nothing is going on. */
+function firstSteps(): NextStep[] {
+  const start = ['pcc start . --task "…"', 'let an agent do one task'] as const
+  if (!hasProjectFile(process.cwd())) return [['pcc init', 'set this project up'], start]
+  return [['pcc task add "…"', 'write down what pcc run . does'], start]
+}
 
 /** After a restart of the machine there may be open work that goes on only when a daemon runs. Nothing is read: that needs one. */
 function stepsWithoutDaemon({ database }: AppPaths): NextStep[] {
-  if (!process.getBuiltinModule('node:fs').existsSync(database)) return FIRST_STEPS
+  if (!process.getBuiltinModule('node:fs').existsSync(database)) return firstSteps()
   return [
     ['pcc pending', 'start the daemon and see what waits for you'],
     ['pcc list', 'all sessions; pcc resume lets a paused run go on'],
@@ -45,15 +48,20 @@ function stepsWithoutDaemon({ database }: AppPaths): NextStep[] {
 }
 
 async function readState(client: DaemonConnection, terminal: Terminal): Promise<{ lines: string[]; next: NextStep[] }> {
-  const [{ sessions, total = sessions.length }, { runs: openRuns }, needs, { needsYouLines }] = await Promise.all([
-    client.request<{ sessions: SessionView[]; total?: number }>(
-      'GET',
-      `/sessions?open=true&since=${Date.now() - RECENT_MS}`,
-    ),
-    client.request<{ runs: RunView[] }>('GET', `/runs?open=true&limit=${MOST_ROWS}`),
-    client.request<NeedsReply>('GET', '/needs'),
-    import('./render/escalation-lines.ts'),
-  ])
+  const [{ sessions, total = sessions.length }, { runs: openRuns }, needs, { tasks }, { needsYouLines }] =
+    await Promise.all([
+      client.request<{ sessions: SessionView[]; total?: number }>(
+        'GET',
+        `/sessions?open=true&since=${Date.now() - RECENT_MS}`,
+      ),
+      client.request<{ runs: RunView[] }>('GET', `/runs?open=true&limit=${MOST_ROWS}`),
+      client.request<NeedsReply>('GET', '/needs'),
+      client.request<{ tasks: unknown[] }>(
+        'GET',
+        `/tasks?ready=true&limit=1&project=${encodeURIComponent(process.cwd())}`,
+      ),
+      import('./render/escalation-lines.ts'),
+    ])
   const now = Date.now()
   const open = sessions.filter(({ status }) => status in OPEN_STATUSES)
   const ended = sessions.filter(
@@ -77,8 +85,8 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
       ...(paused ? [[`pcc resume ${paused.id}`, 'let the paused run go on'] as const] : []),
       ...(works ? [[`pcc attach ${works.id}`, 'watch it work'] as const] : []),
       ...(ended.length > 0 ? [['pcc report', 'what was done, what failed and why'] as const] : []),
-      ...(total === 0 ? [] : [['pcc run .', 'work through the tasks of this project'] as const]),
-      ...FIRST_STEPS,
+      ...(tasks.length === 0 || works ? [] : [['pcc run .', 'work through the tasks of this project'] as const]),
+      ...firstSteps(),
     ],
   }
 }

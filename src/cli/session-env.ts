@@ -79,7 +79,7 @@ function mayHaveConfigFile({ home, configFile }: AppPaths): boolean {
 }
 
 /** Searches up to the root directory: a file that turns out not to count only costs the time to read it. */
-function hasProjectFile(directory: string): boolean {
+export function hasProjectFile(directory: string): boolean {
   const parent = dirname(directory)
   return !isAbsent(join(directory, '.perpetualcc.toml')) || (parent !== directory && hasProjectFile(parent))
 }

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { tempDir } from '../support/world.ts'
 import { recordRefused } from './commands/inbox/waiting.ts'
 import { pccFor } from './pcc.ts'
 import { seed } from './seeded.ts'
@@ -20,9 +23,16 @@ test('pcc without a command shows what sessions do, when the next goes on, and w
   assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
   const calm = (await pcc.run([])).stdout
   assert.match(calm, /^2 sessions are open, 3 in all: 1 waits for a limit, 1 is paused; nothing needs you\.\n/)
-  assert.match(calm, /\nNext\n {2}pcc run \. .*\n {2}pcc init .*\n {2}pcc help .*\n$/)
+  assert.match(calm, /\nNext\n {2}pcc init .*\n {2}pcc start .*\n {2}pcc help .*\n$/)
   assert.match(calm, /\nThe next session goes on by itself at .*\d\d:\d\d\.\n/)
   assert.doesNotMatch(calm, /pcc inbox|Ended/, 'a session that waits is not over')
+
+  const project = tempDir(t)
+  writeFileSync(join(project, '.perpetualcc.toml'), '')
+  const setUp = (await pcc.run([], { cwd: project })).stdout
+  assert.match(setUp, /\nNext\n {2}pcc task add .*\n {2}pcc start .*\n/, 'a project is set up once')
+  assert.equal((await pcc.run(['task', 'add', 'One'], { cwd: project })).code, 0)
+  assert.match((await pcc.run([], { cwd: project })).stdout, /\nNext\n {2}pcc run \. .*\n {2}pcc task add .*\n/)
 
   await recordRefused(
     pcc,
