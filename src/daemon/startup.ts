@@ -7,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -18,7 +19,7 @@ import { AppError, messageOf, toErrorReply } from '../base/errors.ts'
 export function makeDirectories(paths: AppPaths): void {
   for (const dir of new Set([paths.home, paths.data, paths.run, paths.logs])) {
     try {
-      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      makeFolder(dir)
       if (dir !== paths.home) accessSync(dir, constants.W_OK | constants.X_OK)
       // The user may have chosen `data` themselves: we restrict our own directories inside it and leave its mode alone.
       if (dir === paths.run || dir === paths.logs) chmodSync(dir, 0o700)
@@ -27,6 +28,22 @@ export function makeDirectories(paths: AppPaths): void {
     }
   }
   if (dirname(paths.socket) !== paths.run) makeSharedDirectory(paths.socket)
+}
+
+/**
+ * Makes a folder and those above it. Node's own `recursive` never ends where a folder that exists lets nobody make another and says
+ * that it does not exist, as /proc does.
+ */
+export function makeFolder(dir: string): void {
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory()) return
+  const parent = dirname(dir)
+  if (parent !== dir) makeFolder(parent)
+  try {
+    mkdirSync(dir, { mode: 0o700 })
+  } catch (error) {
+    // Two commands may start at once.
+    if (!statSync(dir, { throwIfNoEntry: false })?.isDirectory()) throw error
+  }
 }
 
 /** `mkdir` fails with ENOTDIR below a file and with EEXIST on the file itself: both mean that something else is there. */
@@ -41,6 +58,7 @@ const PROBLEMS: Record<string, string> = {
   EEXIST: 'there is a file in its place',
   EACCES: 'you may not write there',
   EPERM: 'you may not write there',
+  ENOENT: 'no folder can be made there',
   EROFS: 'its disk is read-only',
   ENOSPC: 'the disk is full',
 }

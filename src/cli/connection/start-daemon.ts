@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { AppPaths } from '../../base/app-paths.ts'
@@ -8,7 +8,7 @@ import { packagePath } from '../../base/program.ts'
 import { withWholePath } from '../../base/search-path.ts'
 import { readLockHolder } from '../../daemon/lock.ts'
 import { findRestarter, parentFiles, wrapInParent } from '../../daemon/parent-process.ts'
-import { unusableDirectory } from '../../daemon/startup.ts'
+import { makeFolder, unusableDirectory } from '../../daemon/startup.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { RemoteError } from '../errors.ts'
 
@@ -110,7 +110,7 @@ function readFirstLine({ child, stdout }: { child: ChildProcess; stdout: Readabl
 /** Opens the file for the daemon's stderr: Node's message when it dies, and everything before the log is open. */
 function openErrorFile(file: string, dir: string): number {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     return openSync(file, 'a', 0o600)
   } catch (error) {
     throw unusableDirectory(dir, error)

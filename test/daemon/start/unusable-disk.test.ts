@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { readDiskReport } from '../../../src/daemon/disk.ts'
 import { takeLock } from '../../../src/daemon/lock.ts'
+import { makeDirectories } from '../../../src/daemon/startup.ts'
 import { fullDiskEnv } from '../../support/full-disk.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 import { launch, startDaemon } from '../daemon-process.ts'
@@ -52,6 +53,11 @@ test('a home that cannot be written to is refused in clear words, whether it is 
     assert.match(error.message, /cannot be used: you may not write there/)
     assert.match(error.next, /--data-dir/)
   }
+})
+
+test('a place in which no folder can be made is refused, and not tried for ever', () => {
+  const paths = appPathsFor({ env: { PCC_HOME: '/proc/pcc-none/home' } })
+  assert.throws(() => makeDirectories(paths), /\/proc\/pcc-none\/home cannot be used: /)
 })
 
 test('on a full disk the daemon says that and leaves, at the lock and at the store; with room it starts', async t => {
