@@ -117,7 +117,7 @@ export function overlap(a: RunTarget, b: RunTarget): boolean {
 
 /** The target in words, for people. */
 export function targetName(target: RunTarget): string {
-  if (target.kind === 'project') return 'this project'
+  if (target.kind === 'project') return 'the whole project'
   return target.kind === 'feature' ? `feature ${target.name}` : `task ${target.id}`
 }
 

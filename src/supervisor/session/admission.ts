@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import type { QuotaWindow } from '../../domain/quota.ts'
+import { type QuotaWindow, startsAllowed } from '../../domain/quota.ts'
 import { asksFor } from './asks.ts'
 import type { LiveSession, SessionDeps } from './context.ts'
 import type { PreparedSession } from './prepare.ts'
@@ -176,7 +176,8 @@ export async function admit(
     refresh: () => refreshQuota(live, current, deps),
     turn: turnOf(live),
     waits: what => {
-      waited = noteWaiting(live, deps, WAIT_NOTES[what](max, quota.fullest)).finally(live.control.admitted.resolve)
+      const why = what === 'allowance' && startsAllowed(quota.level, max) >= max ? 'trial' : what
+      waited = noteWaiting(live, deps, WAIT_NOTES[why](max, quota.fullest)).finally(live.control.admitted.resolve)
     },
     next: () => {
       live.log.info({}, 'next in line, its agent is started ahead of time')
@@ -233,6 +234,10 @@ const WAIT_NOTES = {
     reason: 'waits for its turn: another session of a run works in this directory',
     text: 'Waits for its turn: another session of a run works in this directory.',
   }),
+  trial: () => ({
+    reason: 'waits until another session has tried the account (pcc quota)',
+    text: 'Waits until another session has tried the account, which could not be used at its last use (pcc quota).',
+  }),
   allowance: (_max: number, fullest: QuotaWindow | undefined) => ({
     reason: `waits until the account's allowance is fresh: ${describeWindow(fullest)} (pcc quota)`,
     text: `Waits: the account's allowance is nearly used up, so fewer sessions start: ${describeWindow(fullest)} (pcc quota).`,
@@ -241,7 +246,7 @@ const WAIT_NOTES = {
 
 /** `92% of the 5-hour window is used, until 2026-11-17T04:00:00.000Z` */
 function describeWindow(window: QuotaWindow | undefined): string {
-  if (!window) return 'other sessions use it'
+  if (!window) return 'it is nearly used up'
   const percent = `${Math.round(window.utilization * 100)}%`
   if (window.source === 'estimate') return `by our own estimate ${percent} of quota.max_tokens_per_hour is used`
   const until = window.resets_at === null ? '' : `, until ${new Date(window.resets_at).toISOString()}`
