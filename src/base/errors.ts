@@ -98,3 +98,9 @@ function fill(template: string, detail: Record<string, string | number>): string
     name in detail ? String(detail[name]) : placeholder,
   )
 }
+
+/** What zod found wrong with a value, in words for people: `expected 1`, `it is missing`. */
+export function issueText(issue: { message: string } | undefined): string {
+  const text = (issue?.message ?? 'not valid').replace(/^Invalid input: /, '')
+  return /, received undefined$/.test(text) ? 'it is missing' : text.replace(/, received NaN$/, '')
+}

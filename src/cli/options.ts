@@ -84,7 +84,7 @@ export function optionParser<T>(parse: (text: string) => T | undefined, problem:
 
 export const countOption = optionParser(
   text => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
-  'It must be a whole number.',
+  'It must be a whole number, 0 or more.',
 )
 
 export const integerOption = optionParser(parseInteger, 'It must be a whole number, as in 10 or -1.')

@@ -21,12 +21,7 @@ export function cleanLine(text: string): string {
 
 const MAX_TITLE = 200
 
-const Line = (most: number) =>
-  z
-    .string()
-    .max(most * 8)
-    .transform(cleanLine)
-    .pipe(z.string().min(1).max(most))
+const Line = (most: number) => z.string().transform(cleanLine).pipe(z.string().min(1).max(most))
 const Name = z
   .string()
   .regex(/^[\p{L}\p{N}][\p{L}\p{N}._/-]{0,99}$/u, 'letters, digits, ".", "_", "/" and "-", at most 100 of them')

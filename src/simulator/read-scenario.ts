@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { type Document, isMap, isNode, LineCounter, parseDocument } from 'yaml'
 import type * as z from 'zod'
-import { AppError, messageOf } from '../base/errors.ts'
+import { AppError, issueText, messageOf } from '../base/errors.ts'
 import { findNearestWord } from '../base/words.ts'
 import { FAULT_KINDS } from './faults.ts'
 import { Scenario } from './scenario.ts'
@@ -95,7 +95,7 @@ function problemOf(issue: Issue): string {
     )
     return `"${kind}" is not one of the faults that pcc docs simulator lists${near ? `; did you mean "${near}"?` : ''}`
   }
-  return issue.message
+  return issueText(issue)
 }
 
 /** The position of the named key; for a missing key, the start of the object that lacks it. */

@@ -34,7 +34,8 @@ export function addAddCommand(program: Command): void {
       const { paths, json, out, ...context } = await commandContext(command)
       refuseInSession(context.env, `add ${ref} …`)
       const task = typed === '-' ? await taskFromStandardInput() : typed
-      if (task.trim() === '') throw new AppError('task_empty', {})
+      if (task.trim() === '')
+        throw new AppError('usage', { problem: 'The task is empty: say in words what to do', command: 'add' })
       const client = await openClient(paths, context)
       const session = await client.request<SessionView>('GET', await sessionPath(ref))
       const env = await resumeEnvironment({ paths, env: context.env, project: session.project })

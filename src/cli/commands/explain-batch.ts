@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import * as z from 'zod'
-import { messageOf } from '../../base/errors.ts'
+import { issueText, messageOf } from '../../base/errors.ts'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Classifier, openClassifier } from '../../policy/classify/classify.ts'
 import { judgeCall, type ProjectPolicy } from '../../supervisor/judge-call.ts'
@@ -108,7 +108,7 @@ function readRow(text: string): { row: Row } | { error: object } {
   const id = Id.safeParse((value as { id?: unknown } | null)?.id)
   const [issue] = row.error.issues
   const where = issue?.path.join('.') ?? ''
-  const problem = (issue?.message ?? 'not valid').replace(/^Invalid input: /, '')
+  const problem = issueText(issue)
   return refusal(id.success ? id.data : null, 'not_valid', where === '' ? problem : `${where}: ${problem}`)
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import type * as z from 'zod'
-import { AppError, messageOf, toErrorReply } from '../../base/errors.ts'
+import { AppError, issueText, messageOf, toErrorReply } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
 
 /** Every error is sent as an `ErrorReply` with the status of its code; an unexpected one is also logged and sent in one line. */
@@ -36,7 +36,7 @@ function describeIssue(issue: z.core.$ZodIssue, value: unknown): string {
   if (typeof given === 'string' && given.trim() === '' && (issue.code === 'too_small' || issue.code === 'custom'))
     return `The ${field} is empty.`
   if (issue.code === 'unrecognized_keys') return `There is no field ${issue.keys.join(', ')} here.`
-  return `${field}: ${issue.message}`
+  return `${field}: ${issueText(issue)}`
 }
 
 function send(reply: FastifyReply, error: AppError, status: number): FastifyReply {

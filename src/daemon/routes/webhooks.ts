@@ -5,7 +5,7 @@ import { ListWebhooks, type WebhookDelivery, type WebhookView } from '../../doma
 import type { DaemonContext } from '../context.ts'
 import { parseRequest } from './errors.ts'
 
-const Id = z.object({ id: z.coerce.number().int().min(1) })
+const Id = z.object({ id: z.string() })
 const Name = z.object({ name: z.string().min(1).max(64) })
 
 /** The messages that came by webhooks, and whether webhooks work. The messages themselves come in by the API alone. */
@@ -18,15 +18,14 @@ export function webhookRoutes(app: FastifyInstance, { store, webhooks }: DaemonC
   app.get('/webhooks/setup', async () => ({ webhooks: await webhooks.setups() }))
 
   app.get('/webhooks/:id', async request => {
-    const { id } = parseRequest(Id, request.params, 'GET /webhooks/:id')
+    const id = readId(request.params)
     const row = await store.webhooks.get(id)
     if (!row) throw new AppError('webhook_message', { id })
     return { message: { ...toView(row), body: row.body } }
   })
 
   app.post('/webhooks/:id/retry', async request => {
-    const { id } = parseRequest(Id, request.params, 'POST /webhooks/:id/retry')
-    return { message: toView(await webhooks.retry(id)) }
+    return { message: toView(await webhooks.retry(readId(request.params))) }
   })
 
   app.post('/webhooks/out/:name/test', async request => {
@@ -34,6 +33,13 @@ export function webhookRoutes(app: FastifyInstance, { store, webhooks }: DaemonC
     const sent = await webhooks.test(name)
     return { name, ok: sent.ok, problem: sent.ok ? null : sent.problem }
   })
+}
+
+/** A number of no message is refused like a word, which is none either. */
+function readId(params: unknown): number {
+  const { id } = parseRequest(Id, params, 'a webhook route')
+  if (!/^[1-9]\d{0,14}$/.test(id)) throw new AppError('webhook_message', { id })
+  return Number(id)
 }
 
 function toView({ digest: _, body: __, next_at: ___, ...view }: WebhookDelivery): WebhookView {

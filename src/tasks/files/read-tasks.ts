@@ -1,3 +1,4 @@
+import { issueText } from '../../base/errors.ts'
 import { ImportedTask, MAX_IMPORTED } from '../../domain/task-requests.ts'
 import {
   type FileProblem,
@@ -37,7 +38,7 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
     const checked = ImportedTask.safeParse(value)
     if (!checked.success) {
       const [issue] = checked.error.issues
-      problems.push({ ...place, problem: `${issue?.path.join('.') || 'task'}: ${issue?.message ?? 'not valid'}` })
+      problems.push({ ...place, problem: `${issue?.path.join('.') || 'task'}: ${issueText(issue)}` })
       continue
     }
     const { id } = checked.data

@@ -280,7 +280,9 @@ function print({ out }: CommandContext, value: unknown): void {
 
 function refuseFile(error: unknown, command: string): never {
   if (error instanceof AppError) throw error
-  throw new AppError('usage', { problem: `The file cannot be used (${neutral(messageOf(error))})`, command }, error)
+  const { code, path = '' } = error as NodeJS.ErrnoException
+  const problem = code === 'ENOENT' ? `${neutral(path)} does not exist` : neutral(messageOf(error))
+  throw new AppError('usage', { problem: `The file cannot be used: ${problem}`, command }, error)
 }
 
 /** Looks at the files that the facts of a project speak of, and returns the facts whose files have changed. */

@@ -137,23 +137,25 @@ export interface ScheduleFlags {
   whenQuotaBelow?: number
 }
 
-/** Whether the run is to begin later. */
-export function isScheduled({ at, every, whenQuotaBelow }: ScheduleFlags): boolean {
-  return at !== undefined || every !== undefined || whenQuotaBelow !== undefined
-}
-
-/** `pcc run … --at|--every|--when-quota-below`: schedules a run, which begins by itself; nothing is watched here. */
-export async function setSchedule(
-  request: StartRun,
-  { at, every, whenQuotaBelow }: ScheduleFlags,
-  { client, context }: { client: DaemonConnection; context: Pick<CommandContext, 'json' | 'out'> },
-): Promise<number> {
+/** When the run is to begin. Throws for a time that cannot be understood. */
+export async function readSchedule({ at, every, whenQuotaBelow }: ScheduleFlags): Promise<SetSchedule['when']> {
   const when: SetSchedule['when'] = {
     zone: ownZone(),
     ...(at !== undefined && { at }),
     ...(every !== undefined && { every }),
     ...(whenQuotaBelow !== undefined && { quota_below: whenQuotaBelow }),
   }
+  const { parseScheduleTimes } = await import('../../../tasks/schedules.ts')
+  parseScheduleTimes(when, Date.now())
+  return when
+}
+
+/** `pcc run … --at|--every|--when-quota-below`: schedules a run, which begins by itself; nothing is watched here. */
+export async function setSchedule(
+  request: StartRun,
+  when: SetSchedule['when'],
+  { client, context }: { client: DaemonConnection; context: Pick<CommandContext, 'json' | 'out'> },
+): Promise<number> {
   const schedule = await client.request<ScheduleView>('POST', '/schedules', { ...request, when })
   const lines = [
     `Scheduled ${schedule.id}: ${targetText(schedule)}, ${scheduleText(schedule)}`,

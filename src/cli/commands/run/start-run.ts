@@ -42,6 +42,9 @@ export interface RunFlags extends ScheduleFlags {
 /** Starts or schedules a run for `pcc run`, and watches it here or leaves it in the background. Returns the exit code. */
 export async function startRun(targetName: string, flags: RunFlags, context: CommandContext): Promise<number> {
   const { json, quiet, out, terminal } = context
+  const isLater = flags.at !== undefined || flags.every !== undefined || flags.whenQuotaBelow !== undefined
+  // A time that cannot be understood is refused before anything else is asked.
+  const when = isLater ? await (await import('./control.ts')).readSchedule(flags) : undefined
   // What comes next is loaded while the daemon answers.
   const [client, { preflight }, { loadSettings }] = await Promise.all([
     openClient(context.paths, context),
@@ -65,8 +68,8 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
     ready,
   ])
   // A dry run needs none of it.
-  const { isScheduled, setSchedule, watchRun } = await import('./control.ts')
-  if (isScheduled(flags)) return setSchedule(request, flags, { client, context })
+  const { setSchedule, watchRun } = await import('./control.ts')
+  if (when) return setSchedule(request, when, { client, context })
   const run = await client.request<RunDetail>('POST', '/runs', request)
   if (run.mended) context.note(`Run ${run.id} waited for its account; it goes on with the login of this shell.`)
   if (flags.detach) {
