@@ -4,10 +4,13 @@ import { type Fence, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
 import { findProgram } from '../programs/programs.ts'
-import { judgeCommandFlags } from '../programs/step-names.ts'
+import { judgeCommandFlags, judgeScriptSteps, judgeSteps } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
+import { expandWords } from '../shell/expand.ts'
+import { findEvaluated, namesOutside } from '../shell/outside.ts'
 import type { ShellScope } from '../shell/scope.ts'
+import type { Word } from '../shell/tree.ts'
 import type { ProgramCall, ProgramRule } from './call.ts'
 import { wasWritten } from './judge-file.ts'
 
@@ -38,6 +41,7 @@ export function judgeCall(call: ProgramCall): undefined {
   if (call.fence.worktree && WORKTREE_PROGRAMS.test(named.name))
     call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${GIT_ALTERNATIVES.commit}`)
   judgeCommandFlags(call)
+  judgeSteps(call)
   if (rule) rule(call)
   else judgeUnknown(call, named.is === 'program')
 }
@@ -58,7 +62,10 @@ function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
   if (foreign) call.say('script.foreign', 'HIGH', `${call.head.text} is a program outside the project and the system`)
   else if (wasWritten(call.head, call))
     call.say('script.written', 'HIGH', `${call.head.text} was written by the same command, and nobody has read it`)
-  else call.say('script.project', 'MEDIUM', `${call.head.text} is a program of the project`)
+  else {
+    judgeScriptSteps(call, call.head)
+    call.say('script.project', 'MEDIUM', `${call.head.text} is a program of the project`)
+  }
 }
 
 /** Characters that look like others. In quotes they are text. */
@@ -73,8 +80,21 @@ function judgeLetters(call: ProgramCall, arg: Arg): undefined {
 /** Builtins evaluate an array index as arithmetic and run command substitutions in it, quoted or not. */
 function judgeArithmetic(call: ProgramCall, arg: Arg): undefined {
   if (/@P\}/.test(arg.text)) call.say('shell.arithmetic', 'MEDIUM', `${arg.text} expands a text a second time`, arg)
-  if (!EVALUATES.has(call.name) || !runsWhenEvaluated(arg.value)) return
+  if (!EVALUATES.has(call.name)) return
+  // After `declare -i x` every later value of x is evaluated.
+  const isLater = !arg.value.includes('=') && !isFlag(arg) && call.name !== 'let' && call.scope.outside.size > 0
+  if (isEvaluated(arg, call) && (!arg.known || isLater || namesOutside(arg.value, call.scope)))
+    call.say('shell.arithmetic', 'MEDIUM', mayRun(arg), arg)
+  if (!runsWhenEvaluated(arg.value)) return
   call.say('shell.arithmetic', 'HIGH', `${arg.text} runs a command when ${call.name} evaluates it`, arg)
+}
+
+/** Whether a builtin evaluates a whole word: `let x`, `declare -i x=…`, `[ -v x ]`, `unset x`. */
+function isEvaluated(arg: Arg, { name, args }: ProgramCall): boolean {
+  if (name === 'let') return true
+  if (name === '[' || name === 'test') return args[args.indexOf(arg) - 1]?.value === '-v'
+  if (name === 'unset') return !arg.known
+  return /^(declare|typeset|local|export|readonly)$/.test(name) && args.some(({ value }) => /^-[a-zA-Z]*i/.test(value))
 }
 
 const EVALUATES = new Set(
@@ -187,11 +207,21 @@ function judgeWord(call: ProgramCall, arg: Arg, value: string): undefined {
   if (code === 'boundary.file') call.say(code, risk, text, arg)
 }
 
-/** Words of an arithmetic expression or a test: an array index in them is evaluated too, and substitutions there run. */
-export function judgeEvaluated(words: readonly Arg[], add: (reason: Reason) => undefined): undefined {
-  for (const { value, text, at } of words)
+/** Operands of arithmetic: an array index in them is evaluated too, and substitutions there run. */
+export function judgeEvaluated(
+  operands: readonly Word[],
+  scope: ShellScope,
+  add: (reason: Reason) => undefined,
+): undefined {
+  for (const { value, text, at } of expandWords(operands, scope))
     if (runsWhenEvaluated(value))
       add({ code: 'shell.arithmetic', risk: 'HIGH', text: `${text} runs a command when it is evaluated`, at })
+  const outside = findEvaluated(operands, scope)
+  if (outside) add({ code: 'shell.arithmetic', risk: 'MEDIUM', text: mayRun(outside), at: outside.at })
+}
+
+function mayRun({ text }: { text: string }): string {
+  return `${text} may hold a text that runs a command when it is evaluated`
 }
 
 /** Whether a text contains an array index with a command substitution in it. */

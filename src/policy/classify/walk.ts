@@ -83,7 +83,6 @@ export class CommandWalker {
           addReason(state.piece, { code: 'proc.many', risk: 'MEDIUM', text: 'a loop that nothing ends', at: node.at })
         const feed = this.#redirects(node.redirects, state)
         this.#words(node.words, state)
-        judgeEvaluated(expandWords(node.words, state.scope), reason => addReason(state.piece, reason))
         const scope = node.apart ? childScope(state.scope) : state.scope
         const walk = () => this.#nodes(node.body, { ...state, feed, scope })
         return node.maybe ? walkUncertain(scope, walk) : walk()
@@ -142,6 +141,7 @@ export class CommandWalker {
     for (const bit of word.bits) {
       if (bit.is === 'substitution') this.#substitution(bit.script, word, state)
       else if (bit.is === 'variable' || bit.is === 'brace' || bit.is === 'arithmetic') this.#words(bit.inner, state)
+      if (bit.is === 'arithmetic') judgeEvaluated(bit.inner, state.scope, reason => addReason(state.piece, reason))
       if (bit.is === 'variable' && bit.names)
         addReason(state.piece, { code: 'env.print', risk: 'MEDIUM', text: `${word.text} lists variables`, at: word.at })
       if (bit.is === 'variable' && bit.sets)

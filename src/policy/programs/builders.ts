@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
+import { judgeAssignment } from '../classify/environment.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, deriveArg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, type SeenFlag, scanFlags } from '../shell/flag-table.ts'
@@ -25,6 +26,12 @@ const FAR =
 function judgeVariable(call: ProgramCall, arg: Arg): undefined {
   const value = arg.value.slice(arg.value.indexOf('=') + 1)
   if (/^(\d+|true|false|yes|no|on|off|)$/.test(value)) return
+  // make hands its variables to the programs that it runs.
+  const name = /^\w+/.exec(arg.value)?.[0] ?? ''
+  if (!/^(C|CXX|CPP)FLAGS$/.test(name) || !COMPILER_FLAGS.test(value))
+    judgeAssignment({ name, value: deriveArg(value, arg), at: arg.at, alone: true }, ({ code, risk, text }) =>
+      call.say(code, risk, text, arg),
+    )
   if (PROGRAM_NAME.test(arg.value) || /\s/.test(value)) {
     call.say('flag.runs', 'MEDIUM', `${arg.text} may be a command that ${call.name} runs`, arg)
     call.shell(deriveArg(value, arg))
@@ -33,6 +40,8 @@ function judgeVariable(call: ProgramCall, arg: Arg): undefined {
     return call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or use something outside the project`, arg)
   call.hold('tool.flag', 'MEDIUM', `${arg.text} changes a variable of the makefile`, arg)
 }
+
+const COMPILER_FLAGS = /^\s*(-(O\w?|g\d?|W[\w-]*|std=[\w+]+|D\w+(=\w+)?|fsanitize=[\w,]+|pg|pthread)\s*)+$/
 
 /** Variables that hold a program, in most makefiles. */
 const PROGRAM_NAME =

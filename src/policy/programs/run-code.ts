@@ -6,7 +6,7 @@ import { locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { type Arg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
-import { judgeStep } from './step-names.ts'
+import { judgeScriptSteps, judgeStep } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
 const ALARMING: RegExp[] = [
@@ -93,6 +93,7 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
       `${file.text} was written by the same command, and nobody has read it`,
       file,
     )
+  if (place?.where === 'inside') judgeScriptSteps(call, file)
   if (place?.where === 'inside')
     return call.say('script.project', own, `${file.text} is a program of the project`, file)
   call.say('script.foreign', 'HIGH', `${file.text} is a program outside the project`, file)
@@ -253,7 +254,7 @@ function judgeEmptied(call: ProgramCall): undefined {
     call.say('file.delete', 'HIGH', `${empties.text} empties ${folder.text} first`, empties)
 }
 
-const MONOREPO = /^(turbo|nx|moon|lage|rush|lerna)$/
+const MONOREPO = /^(turbo|nx|moon|lage|rush|lerna|bazel|bazelisk)$/
 
 /** `stack exec -- rm x`: the words after the dashes of `exec` are a command. */
 function judgeExec(call: ProgramCall): undefined {

@@ -1,6 +1,7 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { judgeAssignment } from '../classify/environment.ts'
 import { wasWritten } from '../classify/judge-file.ts'
-import { type Arg, deriveArg, findFlag, findOperands, HOLE } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlag, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { listsFiles } from '../shell/printed.ts'
 import { named } from './rule-builders.ts'
@@ -55,13 +56,22 @@ export const SHELLS: ProgramRules = {
     if (keyword) call.say('shell.keyword', 'HIGH', 'every NAME=value becomes a variable of the program', keyword)
   },
   ...named('export declare typeset local readonly', call => {
+    const isReference = call.name !== 'export' && call.args.some(arg => /^-[a-zA-Z]*n/.test(arg.value))
     for (const arg of call.args) {
       const equals = arg.value.indexOf('=')
       if (equals > 0)
         call.set(arg.value.slice(0, equals).replace(/\+$/, ''), { ...arg, value: arg.value.slice(equals + 1) }, arg)
-      if (/^-[a-zA-Z]*n/.test(arg.value) && call.name !== 'export') call.scope.tainted = true
-      if (!arg.known && !/^[A-Za-z_]\w*\+?=/.test(arg.value))
-        call.say('env.hijack', 'HIGH', `which variable ${arg.text} sets is known only when it runs`, arg)
+      if (isReference) call.scope.tainted = true
+      // Whatever sets the reference sets the variable that it names.
+      if (isReference && !isFlag(arg)) {
+        const value = { ...arg, value: HOLE, known: false }
+        if (!arg.known || equals < 0) sayUnknownName(call, arg)
+        else
+          judgeAssignment({ name: arg.value.slice(equals + 1), value, at: arg.at, alone: true }, reason =>
+            call.say(reason.code, reason.risk, reason.text, arg),
+          )
+      }
+      if (!arg.known && !/^[A-Za-z_]\w*\+?=/.test(arg.value)) sayUnknownName(call, arg)
     }
     if (call.args.length === 0 || call.args.every(arg => /^-[pxfF]+$/.test(arg.value)))
       call.say('env.print', 'MEDIUM', 'it shows every variable')
@@ -80,6 +90,10 @@ export const SHELLS: ProgramRules = {
       call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads')
   },
   setopt: call => call.say('shell.extend', 'MEDIUM', 'it changes how the shell reads'),
+}
+
+function sayUnknownName(call: ProgramCall, arg: Arg): undefined {
+  call.say('env.hijack', 'HIGH', `which variable ${arg.text} sets is known only when it runs`, arg)
 }
 
 /** Flags of variable-setting builtins whose next word is not a variable's name. */
@@ -101,7 +115,9 @@ function setVariables(call: ProgramCall): undefined {
   const isFed = call.name === 'read' && pipe !== undefined && listsFiles(pipe, call.scope)
   for (const arg of [...named, ...joined]) {
     const name = /^([A-Za-z_]\w*)/.exec(arg.value)?.[1]
-    if (name !== undefined) call.set(name, { ...arg, value: HOLE, known: false, ...(isFed && { listed: true }) }, arg)
+    if (!arg.known && call.name !== 'let' && call.name !== 'unset') sayUnknownName(call, arg)
+    else if (name !== undefined)
+      call.set(name, { ...arg, value: HOLE, known: false, ...(isFed && { listed: true }) }, arg)
   }
 }
 

@@ -60,6 +60,33 @@ export function judgeStep(call: ProgramCall, step: Arg): undefined {
     call.say('script.far', 'MEDIUM', `${step.text} sounds as if it reached beyond the project`, step)
 }
 
+/** The same for a script of the project, by its own name and by the words that it gets: `./deploy.sh`, `node tools/cli.js publish`. */
+export function judgeScriptSteps(call: ProgramCall, file: Arg): undefined {
+  const name = file.value.slice(file.value.lastIndexOf('/') + 1)
+  if (!/(^test_|[._-](test|spec)\b)/.test(name)) judgeStep(call, deriveArg(name.replace(/\.\w+$/, ''), file))
+  const place = call.args.findIndex(arg => arg.at === file.at)
+  for (const arg of call.args.slice(place + 1)) if (/^[A-Za-z][\w:-]*$/.test(arg.value)) judgeStep(call, arg)
+}
+
+/** Programs whose words, after one of these verbs, name steps of the project or go to a program of it. */
+const STEPS_AFTER: Record<string, RegExp> = {
+  cargo: /^(run|r|xtask|make)$/,
+  deno: /^task$/,
+  go: /^run$/,
+  nox: /^/,
+  swift: /^run$/,
+  tox: /^/,
+  zig: /^build$/,
+}
+
+/** Judges the steps that such a program is told to run. */
+export function judgeSteps(call: ProgramCall): undefined {
+  const verb = Object.hasOwn(STEPS_AFTER, call.name) ? STEPS_AFTER[call.name] : undefined
+  const start = verb === undefined ? -1 : call.args.findIndex(arg => verb.test(arg.value))
+  if (start < 0) return
+  for (const arg of call.args.slice(start)) if (/^[A-Za-z][\w:,-]*$/.test(arg.value)) judgeStep(call, arg)
+}
+
 /** Flags whose value is a command, by program. The value is judged like any command. */
 const COMMAND_FLAGS: Record<string, string[]> = {
   air: ['--build.cmd', '--build.bin', '--build.full_bin', '--build.pre_cmd', '--build.post_cmd'],

@@ -19,7 +19,7 @@ export interface ConvertContext {
 /** `A=1`, `A+=1`, `A=(1 2)`, `A[1]=2`. */
 export function convertAssign(node: Bash.Assignment, context: ConvertContext): Assign {
   const at = convertSpan(node, context)
-  const inner = node.index === undefined ? [] : [convertWord(node.index, context)]
+  const inner = node.index === undefined ? [] : [evaluated(convertWord(node.index, context))]
   const plain = node.value.type === 'Word' && node.index === undefined
   if (node.value.type === 'ArrayValue') inner.push(...node.value.elements.map(element => convertWord(element, context)))
   else if (!plain) inner.push(convertWord(node.value, context))
@@ -92,7 +92,7 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
       const { operation, prefix } = part
       const plain = operation === undefined && prefix === undefined && part.index === undefined
       const all = part.index !== undefined && /^[@*]$/.test(part.index.value)
-      const inner = part.index === undefined ? [] : [convertWord(part.index, context)]
+      const inner = part.index === undefined ? [] : [evaluated(convertWord(part.index, context))]
       inner.push(...convertOperands(part.operation, at, context))
       return {
         is: 'variable',
@@ -103,6 +103,7 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
         // `${!x[@]}` and `${!x@}` list names; `${!x}` is the value of the variable that x names.
         ...(prefix === '!' && !all && operation?.type !== 'Names' && { indirect: true }),
         ...(operation?.type === 'Names' && { names: true }),
+        ...(prefix === '#' && { counts: true }),
         ...(operation?.type === 'Default' && operation.operator.endsWith('=') && { sets: true }),
       }
     }
@@ -143,13 +144,18 @@ function convertOperands(operation: Bash.ParameterOperation | undefined, at: Spa
     case 'Replace':
       return words([operation.pattern, operation.replacement])
     case 'Slice':
-      return words([operation.offset, operation.length])
+      return words([operation.offset, operation.length]).map(evaluated)
     case 'Names':
       return []
     default:
       context.errors.push({ message: 'an expansion could not be read', at })
       return []
   }
+}
+
+/** A word whose text is evaluated as arithmetic: an index, an offset, an operand of `-gt`. */
+export function evaluated(word: Word): Word {
+  return { ...word, bits: [{ is: 'arithmetic', inner: [word] }] }
 }
 
 /** The position of a node in the command. */

@@ -9,6 +9,7 @@ import {
   convertRedirect,
   convertSpan,
   convertWord,
+  evaluated,
 } from './convert-words.ts'
 import type { Assign, ParsedShell, Script, ShellNode, Word, WordPart } from './tree.ts'
 
@@ -188,7 +189,7 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
     }
     case 'ArithmeticFor':
       return group([maybe(node.body)], {
-        words: [node.initialize, node.test, node.update].flatMap(expression => arithmeticWords(expression, context)),
+        words: [node.initialize, node.test, node.update].flatMap(part => arithmeticWords(part, context)).map(evaluated),
       })
     case 'Subshell':
       return group([convertNode(node.body, context)], { apart: true })
@@ -199,10 +200,10 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
     case 'CaseItem':
       return group([convertNode(node.body, context)], { words: words(node.pattern), maybe: true })
     case 'TestCommand':
-      return group([], { words: words(testWords(node.expression)) })
+      return group([], { words: testWords(node.expression, context) })
     case 'ArithmeticCommand':
       checkArithmetic(node.body, at, context)
-      return group([], { words: arithmeticWords(node.expression, context) })
+      return group([], { words: arithmeticWords(node.expression, context).map(evaluated) })
     case 'Redirected':
       return group([convertNode(node.command, context)], {
         redirects: node.redirects.map(redirect => convertRedirect(redirect, context)),
@@ -265,18 +266,22 @@ function convertCommand(node: Bash.Command, context: ConvertContext): ShellNode 
   return { is: 'command', at: convertSpan(node, context), assigns, words, redirects }
 }
 
-function testWords(expression: Bash.TestExpression): Bash.Word[] {
+function testWords(expression: Bash.TestExpression, context: ConvertContext): Word[] {
   switch (expression.type) {
-    case 'TestUnary':
-      return [expression.operand]
-    case 'TestBinary':
-      return [expression.left, expression.right]
+    case 'TestUnary': {
+      const word = convertWord(expression.operand, context)
+      return [expression.operator === '-v' ? evaluated(word) : word]
+    }
+    case 'TestBinary': {
+      const words = [expression.left, expression.right].map(word => convertWord(word, context))
+      return /^-(eq|ne|lt|le|gt|ge)$/.test(expression.operator) ? words.map(evaluated) : words
+    }
     case 'TestLogical':
-      return expression.operands.flatMap(testWords)
+      return expression.operands.flatMap(operand => testWords(operand, context))
     case 'TestNot':
-      return testWords(expression.operand)
+      return testWords(expression.operand, context)
     case 'TestGroup':
-      return testWords(expression.expression)
+      return testWords(expression.expression, context)
   }
 }
 

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { type Assigned, noteOutside } from './outside.ts'
 import type { Script, ShellNode, Word } from './tree.ts'
 
 /** What is known about variables, functions and the current directory at one point of a script. */
@@ -25,6 +26,8 @@ export interface ShellScope {
   tainted: boolean
   /** Files that the same command has written: what is in them was not read. */
   written: Set<string>
+  /** Variables that may hold a text from outside. */
+  outside: Set<string>
 }
 
 /** The scope at the start of a command, with variables that it may find set. */
@@ -42,6 +45,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     folders: new Set([cwd]),
     tainted: false,
     written: new Set(),
+    outside: new Set(),
   }
 }
 
@@ -104,6 +108,7 @@ const SETTERS = new Set([
  */
 export function noteSetters(script: Script, scope: ShellScope): undefined {
   const seen = new Map<string, string>()
+  const assigned: Assigned[] = []
   const set = (name: string, how: string) => {
     const before = seen.get(name) ?? (scope.values.has(name) ? 'outer' : undefined)
     if (before !== undefined && before !== how) {
@@ -134,11 +139,12 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
           // Before a program (`A=1 npm test`) the value holds only for that program, but being cautious costs nothing.
           set(assign.name, assign.value === undefined || assign.append ? 'computed' : `${assign.at[0]}:${assign.at[1]}`)
           if (assign.value === undefined || assign.append) scope.unknown.add(assign.name)
+          assigned.push({ name: assign.name, from: assign.value ? [assign.value] : assign.inner })
           if (assign.value) visitWord(assign.value)
           assign.inner.forEach(visitWord)
         }
         node.words.forEach(visitWord)
-        noteCommand(node.words, set, scope)
+        noteCommand(node.words, set, scope, assigned)
         for (const redirect of node.redirects) {
           if (redirect.target) visitWord(redirect.target)
           if (redirect.body) visitWord(redirect.body)
@@ -152,6 +158,7 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
         return nodes(node.body)
       case 'loop':
         set(node.name, `${node.at[0]}:${node.at[1]}`)
+        assigned.push({ name: node.name, from: node.words })
         if (node.name === 'IFS') scope.tainted = true
         node.words?.forEach(visitWord)
         return nodes(node.body)
@@ -161,15 +168,28 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
     }
   }
   nodes(script.body)
+  noteOutside(assigned, scope)
 }
 
-function noteCommand(words: Word[], set: (name: string, how: string) => void, scope: ShellScope): undefined {
+function noteCommand(
+  words: Word[],
+  set: (name: string, how: string) => void,
+  scope: ShellScope,
+  assigned: Assigned[],
+): undefined {
   const start = words.findIndex(word => !/^(command|builtin)$/.test(textOf(word)))
   const [head, ...rest] = start < 0 ? [] : words.slice(start)
   const name = textOf(head)
   // `local` fails outside of a function.
   const isPlain = name !== 'local' && !rest.some(word => TRANSFORMS.test(word.text))
   if (SETTERS.has(name)) noteNames(rest, isPlain, set, scope)
+  if (SETTERS.has(name))
+    for (const word of rest) {
+      const [, variable] = /^(?:-[a-zA-Z]*[va])?([A-Za-z_]\w*)/.exec(word.text) ?? []
+      const reads = /^(read|mapfile|readarray|select)$/.test(name)
+      if (variable !== undefined)
+        assigned.push({ name: variable, from: reads ? undefined : name === 'printf' ? rest : [word] })
+    }
   if (/^(set|shopt)$/.test(name) && rest.some(changesExpansion)) scope.tainted = true
   // The target of a `cd` is noted before the walk: a function or a loop may reach an earlier line after the `cd`.
   if ((name === 'cd' || name === 'pushd') && rest[0] && scope.cwd !== undefined) {

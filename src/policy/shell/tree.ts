@@ -22,6 +22,8 @@ export type WordPart =
       names?: boolean
       /** `${x:=y}` sets x. */
       sets?: boolean
+      /** `${#x}`: its length. */
+      counts?: boolean
     }
   | { is: 'substitution'; how: '$(' | '<(' | '>('; script: Script }
   | { is: 'arithmetic'; inner: Word[] }

@@ -34,7 +34,28 @@ test('every build tool asks about a step that reaches beyond the project, howeve
       'nx run-many -t deploy',
       'npm run x -- destroy',
     ],
-    ...['pnpm core/publish', 'npm run db:reset', 'npm run release'],
+    ...[
+      'pnpm core/publish',
+      'npm run db:reset',
+      'npm run release',
+      'bazel run core/publish',
+      'bazel run //core:publish',
+    ],
+    ...[
+      './deploy.sh',
+      './scripts/run.sh deploy',
+      'bash tools/deploy.sh',
+      'node scripts/deploy.js',
+      'node cli.js publish',
+    ],
+    ...[
+      'cargo run -- deploy',
+      'cargo xtask release',
+      'go run ./cmd/cli publish',
+      'nox -s publish',
+      'tox -e lint,release',
+    ],
+    ...['deno task deploy', 'zig build deploy', 'python tools/release.py', 'uv run deploy.py'],
   ]
   for (const command of far) assert.notEqual(verdict(command), 'runs', command)
   const near = [
@@ -51,6 +72,13 @@ test('every build tool asks about a step that reaches beyond the project, howeve
       'vitest run deploy',
       'pytest tests/test_deploy.py',
       'make V=1 test',
+    ],
+    ...[
+      'cargo run -- list',
+      'tox -e lint',
+      'python tests/test_deploy.py',
+      'node scripts/build.js',
+      './scripts/test.sh',
     ],
   ]
   for (const command of near) assert.equal(verdict(command), 'runs', command)
