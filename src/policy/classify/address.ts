@@ -19,7 +19,22 @@ export function judgeAddress(address: string): Reason {
   // A page is named by its path; a long query or fragment may be data that leaves the machine.
   if (url.search.length + url.hash.length > 400 || url.pathname.length > 800)
     return { code: 'net.long', risk: 'MEDIUM', text: 'the address carries a lot of data' }
+  if (carriesText(`${url.hostname} ${url.pathname}${url.search}${url.hash}`))
+    return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text' }
   return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
+}
+
+/** Whether a part of an address is a text in base64 or hexadecimal: an address names a page, it does not carry texts. */
+function carriesText(address: string): boolean {
+  return (address.match(/[A-Za-z0-9+_=-]{20,}/g) ?? []).some(
+    part =>
+      (/^([0-9a-f]{2}){12,}$/i.test(part) && isText(Buffer.from(part, 'hex'))) ||
+      (/[A-Z]/.test(part) && /[a-z]/.test(part) && isText(Buffer.from(part, 'base64'))),
+  )
+}
+
+function isText(bytes: Buffer): boolean {
+  return bytes.length >= 12 && /^[\t\n\x20-\x7e]+$/.test(bytes.toString('latin1'))
 }
 
 /**
@@ -36,6 +51,8 @@ export function judgeNetworkWord(word: string): Omit<Reason, 'at'> | undefined {
       return { code: 'net.metadata', risk: 'HIGH', text: `${host} hands out the credentials of the machine` }
     if (where === 'link' || where === 'cluster')
       return { code: 'net.inside', risk: 'MEDIUM', text: `${host} is inside the network` }
+    if (where === 'web' && carriesText(address))
+      return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text' }
     if (/[[\]]/.test(host) && !/^\[[\da-f:.]*\]$/i.test(host))
       return { code: 'net.address', risk: 'MEDIUM', text: `${host} is a range of addresses` }
   }

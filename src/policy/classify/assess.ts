@@ -7,6 +7,7 @@ import { isUnreadable, parseShell, precheck } from '../shell/parse.ts'
 import { newScope } from '../shell/scope.ts'
 import { judgeAddress } from './address.ts'
 import { buildAssessment } from './assessment-tree.ts'
+import { explainWritten } from './judge-file.ts'
 import type { ToolUse } from './tool-use.ts'
 import { CommandWalker } from './walk.ts'
 
@@ -101,8 +102,12 @@ function judge(
     case 'nothing':
       return { reason: { code: 'tool.own', risk: 'LOW', text: "the agent's own bookkeeping" } }
     case 'read':
-    case 'write':
-      return { reason: judgePath(use.path, use.does, context), about: normalisePath(use.path, context) }
+      return { reason: judgePath(use.path, 'read', context), about: normalisePath(use.path, context) }
+    case 'write': {
+      const reason = judgePath(use.path, 'write', context)
+      const worse = reason.risk === 'HIGH' ? undefined : explainWritten(use.path, use.text)
+      return { reason: worse ?? reason, about: normalisePath(use.path, context) }
+    }
     case 'search':
       return {
         reason: judgeSearch(use, context),

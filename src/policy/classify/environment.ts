@@ -58,6 +58,16 @@ export function judgeAssignment(
   if (/\(\)\s*\{/.test(quoted)) add({ code: 'env.hijack', risk: 'HIGH', text: `${name} is set to a function`, at })
   // An empty pager, or `cat`, is the usual way to switch paging off.
   if (/PAGER$/.test(name) && (quoted === '' || quoted === 'cat') && value?.known) return
+  if (/^(GIT_(SEQUENCE_)?EDITOR|EDITOR|VISUAL)$/.test(name) && /^(true|:|cat)$/.test(quoted) && value?.known) return
+  if (/^(ASAN|LSAN|MSAN|TSAN|UBSAN)_OPTIONS$/.test(name) && /^(\w+=\d+:?)+$/.test(quoted) && value?.known) return
+  if (
+    /^(RAILS_ENV|RACK_ENV|ENV|FLASK_ENV|NODE_ENV|APP_ENV)$/.test(name) &&
+    /^(test|dev|development|local)$/.test(quoted) &&
+    value?.known
+  )
+    return
+  if (name === 'FLASK_APP' && /^[A-Za-z]\w*(\.\w+)*(:\w+)?$/.test(quoted) && value?.known)
+    return add(unlistedReason(name, at))
   if (/(^|_)(ENV|ENVIRONMENT|STAGE)$/.test(name) && (!value?.known || /^(prod\w*|live|stag\w*)$/i.test(quoted)))
     add({ code: 'env.far', risk: 'LOW', text: `${name} names an environment that others use`, at })
   if (HARMLESS.test(name)) {

@@ -171,7 +171,25 @@ function printsNothing(words: readonly Arg[]): boolean {
 }
 
 const PRINTS_NOTHING =
-  /^(|:|true|false|cat \/dev\/null|echo -n|printf|head -[cn] ?0.*|head --(bytes|lines)[= ]0|yes( .*)?|.*\/dev\/(u?random|zero).*)$/
+  /^(|:|true|false|cat \/dev\/null|echo( -[neE]+)*|printf( (\\n)+)?|head -[cn] ?0.*|head --(bytes|lines)[= ]0|yes( .*)?|.*\/dev\/(u?random|zero).*)$/
+
+/** Why a text that is written into a file is asked about: it runs what it fetches, or sends the environment away. In a page for people it is an example. */
+export function explainWritten(path: string, text: string): Omit<Reason, 'at'> | undefined {
+  if (/\.(md|mdx|rst|txt|adoc|html)$/i.test(path) || !(RUNS_FETCHED.test(text) || SENDS_ENVIRONMENT.test(text)))
+    return undefined
+  return {
+    code: 'write.fetcher',
+    risk: 'MEDIUM',
+    text: `${path} would run what it fetches, or send the environment away`,
+  }
+}
+
+/** Code that sends the whole environment away. */
+const SENDS_ENVIRONMENT =
+  /(\b(requests\.\w+|urlopen|urlretrieve|httpx?\.\w+|axios\S*|fetch|curl|wget)\b[\s\S]{0,200}(os\.environ|process\.env\b(?!\.)|ENV\.to_|\bprintenv\b|\$\(env\)|%ENV))|((os\.environ|process\.env\b(?!\.))[\s\S]{0,200}\b(requests\.(post|put)|urlopen|fetch|axios)\b)/
+
+const RUNS_FETCHED =
+  /\b(curl|wget|iwr|irm)\b[^|;&\n]{0,300}\|\s*(sudo\s+)?(\/bin\/)?((ba|z|da|k)?sh|python3?|node|perl|ruby|php|iex)\b|\b(ba|z|da|k)?sh\b[^|;&\n]{0,40}(<\(|\$\(|`)\s*(curl|wget)\b|\beval\b[^\n]{0,20}(\$\(|`)\s*(curl|wget)\b/
 
 /** Notes that a file was written, in every folder in which the command may be. */
 export function noteWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): undefined {

@@ -1,6 +1,8 @@
 /** What a call of one of the agent's tools does, as far as the policy cares. */
 export type ToolUse =
-  | { does: 'read' | 'write'; path: string }
+  | { does: 'read'; path: string }
+  /** `text` is everything that it puts into the file. */
+  | { does: 'write'; path: string; text: string }
   | { does: 'search'; base: string | undefined; glob: string | undefined; reads: boolean }
   /** `unfenced`: the call asks to run outside of the vendor's sandbox. */
   | { does: 'command'; command: string; unfenced: boolean }
@@ -89,11 +91,17 @@ function readFileUse(file: { does: 'read' | 'write'; keys: string[] }, fields: R
   for (const key of file.keys) {
     const path = fields[key]
     if (path === undefined) continue
-    return typeof path === 'string' && path !== ''
-      ? { does: file.does, path }
-      : { does: 'unknown', why: 'its path is no text' }
+    if (typeof path !== 'string' || path === '') return { does: 'unknown', why: 'its path is no text' }
+    return file.does === 'read' ? { does: 'read', path } : { does: 'write', path, text: readWritten(fields) }
   }
   return { does: 'unknown', why: 'it names no file' }
+}
+
+function readWritten({ content, new_string, new_source, edits }: Record<string, unknown>): string {
+  const several = Array.isArray(edits)
+    ? edits.map((edit: unknown) => (edit as { new_string?: unknown })?.new_string)
+    : []
+  return [content, new_string, new_source, ...several].filter(text => typeof text === 'string').join('\n')
 }
 
 function readSearchUse(base: unknown, glob: unknown, reads: boolean): ToolUse {

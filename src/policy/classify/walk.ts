@@ -9,7 +9,7 @@ import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts
 import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
-import { emptiesFile, judgeRedirect } from './judge-file.ts'
+import { emptiesFile, explainWritten, judgeRedirect } from './judge-file.ts'
 import { findScriptRisks, readScript } from './script-file.ts'
 
 /** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
@@ -166,6 +166,7 @@ export class CommandWalker {
     let { feed } = state
     const before = (feed.upstream ?? []).map(program => program.words)
     const inputs = redirects.flatMap(({ op, target }) => (op === '<' && target ? expandWord(target, state.scope) : []))
+    const bodies = redirects.flatMap(({ body }) => (body ? [expandText(body, state.scope)] : []))
     for (const redirect of redirects) {
       if (redirect.target) this.#bits(redirect.target, state)
       if (redirect.body) this.#bits(redirect.body, state)
@@ -180,6 +181,11 @@ export class CommandWalker {
           add: reason => addReason(state.piece, reason),
         },
       )
+      const file = redirect.op.startsWith('>') ? target?.[0] : undefined
+      const texts = [...before.flat(), ...(words ?? []), ...(redirects.length > 1 ? bodies : [])]
+      const written =
+        file && explainWritten(file.value, texts.map(({ value }) => value.replaceAll('\\n', '\n')).join(' '))
+      if (written) addReason(state.piece, { ...written, at: redirect.at })
       if (body?.secret !== undefined) addReason(state.piece, secretReason(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
       else if (redirect.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }

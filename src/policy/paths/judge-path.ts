@@ -85,8 +85,20 @@ function judgeRead(path: string, real: string, strange: string | undefined): Rea
   if (/^\/dev\/(sd|hd|vd|xvd|nvme|disk|rdisk|mapper|dm-|mem|port|loop|input|video|snd)/.test(real))
     return { code: 'path.device', risk: 'HIGH', text: `${path} is a raw device` }
   if (/^\/dev\/(tcp|udp)\//.test(real)) return { code: 'net.raw', risk: 'HIGH', text: `${path} opens a connection` }
+  if (HIDDEN_AT_HOME.test(real) && !CACHES.test(real))
+    return {
+      code: 'path.hidden',
+      risk: 'MEDIUM',
+      text: `${path} holds settings of a program, which often hold a token`,
+    }
   return { code: 'read', risk: 'LOW', text: `reads ${path}` }
 }
+
+/** A hidden file or folder of a person's home. */
+const HIDDEN_AT_HOME = /^\/((home|Users)\/[^/]+|root)\/\.[^/]/
+/** Hidden folders of a home with programs, packages and what can be made again, and settings without a login. */
+const CACHES =
+  /^\/(?:home\/[^/]+|Users\/[^/]+|root)\/\.(cache|npm\/_logs|nvm|fnm|volta|asdf|mise|rbenv|pyenv|rvm|sdkman|rustup|cargo\/(registry|git|bin)|m2\/repository|gradle\/(caches|wrapper|daemon)|ivy2\/cache|nuget\/packages|pub-cache|hex\/packages|mix|deno|bun\/install|yarn\/(berry|cache)|pnpm-store|local\/(bin|lib|share\/(pnpm|virtualenvs|uv|pipx|nvim|man|mise|fnm))|vscode\/extensions|dotnet|ghcup|stack\/(programs|snapshots)|cabal\/packages|opam|elan|perpetualcc\/worktrees|gitconfig|gitignore(_global)?|tool-versions|editorconfig|vimrc|tmux\.conf|profile|zprofile|bash_profile|bashrc|zshrc|inputrc)(\/|$)/
 
 function isSafe(relativePath: string, safe: readonly string[]): boolean {
   return safe.some(folder => {
@@ -125,7 +137,7 @@ function explainOwnFile(relative: string): string | undefined {
 export function explainWideRead(path: string, home: string): Reason | undefined {
   const bare = path.replace(/\/+$/, '') || '/'
   if (
-    /^(\/|\/home|\/root|\/Users|\/etc|\/proc(\/.*)?|\/sys|\/run|\/var\/run)$/.test(bare) ||
+    /^(\/|\/(home|Users)(\/[^/]+)?|\/root|\/etc|\/proc(\/.*)?|\/sys|\/run|\/var\/run)$/.test(bare) ||
     bare === home ||
     home.startsWith(`${bare}/`)
   )

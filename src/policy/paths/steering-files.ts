@@ -2,7 +2,15 @@ import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import { foldName } from './wildcard.ts'
 
 export interface SteeringRisk {
-  code: 'path.guard' | 'path.git' | 'path.startup' | 'path.hook' | 'path.ci' | 'path.runs' | 'path.tool-config'
+  code:
+    | 'path.guard'
+    | 'path.git'
+    | 'path.startup'
+    | 'path.hook'
+    | 'path.ci'
+    | 'path.runs'
+    | 'path.instructs'
+    | 'path.tool-config'
   risk: 'MEDIUM' | 'HIGH'
   why: string
 }
@@ -28,6 +36,11 @@ const RUN: SteeringRisk = {
   code: 'path.runs',
   risk: 'MEDIUM',
   why: 'a tool runs it, or runs what it says, at its next start',
+}
+const INSTRUCTS: SteeringRisk = {
+  code: 'path.instructs',
+  risk: 'MEDIUM',
+  why: 'every later agent follows what it says',
 }
 const TOOL: SteeringRisk = {
   code: 'path.tool-config',
@@ -92,6 +105,8 @@ const STEERING: [RegExp, SteeringRisk][] = [
     /\/(\.fleet(\/.*)?|\.nova(\/.*)?|\.run(\/.*)?|\.sublime-project|[^/]*\.sublime-(project|build)|[^/]*\.code-workspace|\.vs(\/.*)?|\.helix(\/.*)?|\.lapce(\/.*)?|\.nvim(\/.*)?|\.exrc|\.projectile|\.gitpod\.yml|\.stackblitzrc|\.replit|\.idx(\/.*)?|codemagic\.yaml)$/,
     RUN,
   ],
+  [/\/(setup\.py|build\.rs|bin\/(rails|rake|bundle|setup|dev|console|spring|yarn|webpack|importmap|jobs))$/, RUN],
+  [new RegExp(`/((${AGENT_FOLDERS}|agents)\\.md|[\\w-]+-instructions\\.md|\\.goosehints)$`), INSTRUCTS],
   [/\/\.github(\/(workflows|actions)(\/|$)|$)/, CI],
   [
     /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.appveyor\.yml|\.cirrus\.(yml|star)|\.semaphore(\/.*)?|\.gitea(\/.*)?|\.forgejo(\/.*)?|\.gitlab(\/.*)?|\.harness(\/.*)?|\.sourcehut(\/.*)?|\.build\.yml|\.builds(\/.*)?|wercker\.yml|bitrise\.yml|screwdriver\.yaml|\.tekton(\/.*)?|concourse\.yml|buddy\.yml|\.circleci(\/.*)?|\.buildkite(\/.*)?|\.teamcity(\/.*)?|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?)$/,

@@ -10,7 +10,7 @@ const DESTROY =
 
 /** Verbs that only read, as a whole word or at the beginning of one (`describe-instances`). */
 const LOOKS =
-  'get|list|ls|ll|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|head|lookup|find|port|tail|releases|apps|domains|open'
+  'get|list|ls|ll|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|head|lookup|find|port|tail|releases|apps|domains|open|synth|preview|read|lint|template|render|print|doctor'
 /** Such a verb in the verb's position: among the first words, before any word that changes something, never in the name of a thing. */
 const READS = new RegExp(
   `^(?!.*(^|[ :])(deploy|create|update|set|apply|scale|restart|run|start|publish|send|put|push|invoke|add|patch|edit|import|up|rollout|promote|exec|enable|attach|modify|register|copy|move|rename|resize|reboot|drains)([ :-]|$))([\\w-]+[ :]){0,3}(${LOOKS})(-[\\w-]+)?([ :]|$)`,
@@ -45,7 +45,16 @@ function printsSecrets(): VerbRow[] {
   ]
 }
 
+/** Tools of a cloud that run it on this machine. */
+const RUNS_HERE: VerbRow = [
+  /^(offline( start)?|local (invoke|start-api|start-lambda)|emulators:(start|exec))( |$)/,
+  'MEDIUM',
+  'infra.read',
+  'runs on this machine',
+]
+
 const CLOUD_FLAGS: VerbRow[] = [
+  [/^--(remote|live|tunnel|share|public|expose)(=|$)/, 'MEDIUM', 'infra.elsewhere', 'reaches beyond this machine'],
   [
     /^(--force|--yes|-y|--quiet|-q|--auto-approve|-auto-approve|--delete|--purge|--grace-period=0|--now|--force-with-lease|--skip-confirmation|--no-confirm|--confirm)(=|$)/,
     'HIGH',
@@ -146,8 +155,14 @@ function kubectl(call: ProgramCall): undefined {
       'kubectl changes the cluster',
       verb,
     )
+  // Of what is read, the name does not matter: `get deploy api`. A dry run on this side changes nothing.
+  const isRead = /^(get|describe|top|logs|explain|api-resources|version|events)( |$)/.test(line)
+  const isDry =
+    /^(apply|create|delete|set|scale|patch|run|label|annotate|expose)( |$)/.test(line) &&
+    call.args.some(arg => /^--dry-run=(client|server)$/.test(arg.value))
   verbs({
     rows: [
+      ...(isRead || isDry ? [[/^/, 'MEDIUM', 'infra.read', 'looks at the cluster'] satisfies VerbRow] : []),
       [/^create secret/, 'HIGH', 'secret.store', 'handles secrets'],
       [/^(exec|run|debug|attach)/, 'MEDIUM', 'infra.remote', 'runs in the cluster'],
       [DESTROY, 'HIGH', 'infra.destroy', GONE],
@@ -245,7 +260,7 @@ function isOwnProposal({ args }: ProgramCall): boolean {
 export const INFRA: ProgramRules = {
   ...named(
     'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent',
-    verbs({ rows: CLOUD, otherwise: changes, paths: true, valued: VALUED, flags: CLOUD_FLAGS }),
+    verbs({ rows: [RUNS_HERE, ...CLOUD], otherwise: changes, paths: true, valued: VALUED, flags: CLOUD_FLAGS }),
   ),
   aws: verbs({
     rows: [
@@ -269,7 +284,7 @@ export const INFRA: ProgramRules = {
       ],
       [/^(get (values|all|manifest|hooks|notes)|env)( |$)/, 'MEDIUM', 'secret.maybe', 'may print secrets'],
       [
-        /^(list|ls|status|get|history|template|lint|show|search|version|dependency list|repo list|verify)( |$)/,
+        /^(list|ls|status|get|history|template|lint|show|search|version|dependency (list|update|build)|repo list|verify)( |$)/,
         'MEDIUM',
         'infra.read',
         'looks at releases',

@@ -116,7 +116,10 @@ const GO_FLAGS = flagTable({
 
 /** go: LOW for building, testing and listing the module with known flags. */
 export function go(call: ProgramCall): undefined {
-  const { flags, operands, unknown } = scanFlags(call.args, GO_FLAGS)
+  // What follows the package of `go run` goes to a program of the project.
+  const start = call.args.findIndex((arg, at) => at > 0 && /^(\.|\.\/[\w./-]*|[\w./-]+\.go)$/.test(arg.value))
+  const isRun = call.args[0]?.value === 'run' && start > 0
+  const { flags, operands, unknown } = scanFlags(isRun ? call.args.slice(0, start + 1) : call.args, GO_FLAGS)
   const [verb, ...rest] = operands
   judgeToolWords(call, call.args)
   for (const { kind, arg, name, value } of flags) {
@@ -196,7 +199,13 @@ export function cargo(call: ProgramCall): undefined {
     '--root',
   ])
   const toolchain = operands[0]?.value.startsWith('+') ? operands[0] : undefined
-  if (toolchain) call.say('pkg.tools', 'MEDIUM', `${toolchain.text} is another toolchain`, toolchain)
+  if (toolchain)
+    call.say(
+      /^\+(stable|beta|nightly|1\.\d+(\.\d+)?)$/.test(toolchain.value) ? 'tool.other' : 'pkg.tools',
+      'MEDIUM',
+      `${toolchain.text} is another toolchain`,
+      toolchain,
+    )
   const [verb, second] = toolchain ? operands.slice(1) : operands
   const other = before.find(arg =>
     /^(--config|-Z|--registry|--index|--git|--token|-C|--unstable.*)(=|$)/.test(arg.value),
@@ -230,7 +239,7 @@ export function cargo(call: ProgramCall): undefined {
   if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
     return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
   if (
-    /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|miri|watch|make|xtask|expand|udeps|sqlx|shuttle|lambda|flamegraph)$/.test(
+    /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|watch|make|xtask|sqlx|shuttle|lambda|flamegraph)$/.test(
       verb.value,
     )
   )
@@ -241,7 +250,7 @@ export function cargo(call: ProgramCall): undefined {
     return call.say('tool.other', 'MEDIUM', 'cargo clean removes what it has built', verb)
   }
   if (
-    !/^(build|b|test|t|check|c|run|r|bench|doc|d|clippy|fmt|tree|metadata|search|info|update|fetch|add|verify-project|pkgid|locate-project|read-manifest|generate-lockfile|package|report|help|version|nextest|llvm-cov|audit|deny|outdated|machete|tarpaulin|hack|insta|semver-checks|criterion|mutants)$/.test(
+    !/^(build|b|test|t|check|c|run|r|bench|doc|d|clippy|fmt|tree|metadata|search|info|update|fetch|add|verify-project|pkgid|locate-project|read-manifest|generate-lockfile|package|report|help|version|nextest|llvm-cov|audit|deny|outdated|machete|tarpaulin|hack|insta|semver-checks|criterion|mutants|miri|expand|udeps|bloat|msrv|about|careful|geiger|sort|spellcheck|pgo|show-asm|asm)$/.test(
       verb.value,
     )
   )

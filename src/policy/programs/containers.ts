@@ -1,7 +1,7 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
 
 const VALUED = [
@@ -218,9 +218,30 @@ function judgeRun(call: ProgramCall, verb: Arg): undefined {
     call.args.every(arg => arg.known) &&
     own.every(arg => /^(-[it]+|--interactive|--tty)$/.test(arg.value)) &&
     LOOKS.test(inner[0]?.value ?? '')
-  call.say(looks ? 'container.read' : 'container.run', 'MEDIUM', `${call.name} runs something in a container`, verb)
+  const isPlain = verb.value === 'run' && image !== undefined && isPlainRun(own, image)
+  call.say(
+    looks ? 'container.read' : isPlain ? 'container.compose' : 'container.run',
+    'MEDIUM',
+    `${call.name} runs something in a container`,
+    verb,
+  )
   if (inner.length > 0) call.run(inner)
 }
+
+/** `docker run --rm -v "$PWD":/app -w /app node:20 …`: an official image that gets the project and nothing else, and leaves nothing behind. */
+function isPlainRun(flags: readonly Arg[], image: Arg): boolean {
+  const line = flags.map(({ value, text }) => (value.includes(HOLE) ? text : value)).join(' ')
+  return (
+    OFFICIAL.test(image.value) &&
+    /(^| )--rm( |$)/.test(line) &&
+    /^((--rm|-i|-t|-it|-ti|--init|--pull=missing|(-w|--workdir)[ =]\/[\w/-]+|(-v|--volume)[ =](\.|"?\$(\{PWD\}|PWD|\(pwd\))"?|\/proj):\/[\w/-]+(:ro)?)( |$))+$/.test(
+      line,
+    )
+  )
+}
+
+const OFFICIAL =
+  /^(node|python|golang|rust|ruby|php|openjdk|eclipse-temurin|gradle|maven|alpine|debian|ubuntu|busybox|gcc|elixir|erlang|haskell|perl|swift|dart|composer|hello-world)(:[\w.-]+)?$/
 
 /** Programs that only look, in whichever container. */
 const LOOKS = /^(ls|cat|head|tail|grep|wc|ps|df|du|pwd|date|id|whoami|uname|stat)$/

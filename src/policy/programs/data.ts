@@ -45,6 +45,8 @@ export const DATA: ProgramRules = {
   ...named('yq', call => {
     const seen = scanFlags(call.args, YQ_FLAGS)
     const inPlace = seen.flags.find(flag => /^i(nplace|n-place)?$/.test(flag.name))
+    const empties = inPlace && call.args.find(({ value }) => EMPTIES.test(value))
+    if (empties) call.say('file.delete', 'HIGH', `${empties.text} leaves nothing of the file`, empties)
     if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.arg.text} changes the file`, inPlace.arg)
     judgeReader(call, YQ, seen)
     // A single word is a file if there is one of that name.
@@ -206,3 +208,6 @@ function judgeYaml(call: ProgramCall, expression: Arg): undefined {
   if (/\b(load\w*|env|strenv)\s*\(|\benvsubst\b/.test(expression.value))
     call.say('flag.unusual', 'MEDIUM', 'the expression reads another file or the environment', expression)
 }
+
+/** A program text after which nothing is left. */
+const EMPTIES = /^\s*(del\(\s*\.(\[\])?\s*\)|\.(\[\])?\s*\|?=\s*(null|\{\}|\[\]|""|empty)|null|empty|\{\}|\[\]|"")\s*$/

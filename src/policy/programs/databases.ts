@@ -1,5 +1,5 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
-import { type Arg, findFlag, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlag, isFlag } from '../shell/args.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
 import { comesFromNetwork, judgeInline } from './run-code.ts'
 
@@ -97,9 +97,27 @@ function client(call: ProgramCall): undefined {
   )
   if (call.feed.piped || call.feed.file || file)
     return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
+  if (
+    /^redis-cli$|^valkey-cli$/.test(call.name) &&
+    call.args.some(({ value }) => /^--(scan|bigkeys|stat)$/.test(value))
+  )
+    return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
+  if (!far && isOwnInsert(call))
+    return call.say('db.migrate', 'MEDIUM', `${call.name} adds to a database of the project`)
   if (line.some(text => onlyReads(text) || MONGO_READS.test(text)) && !line.some(word => CHANGES.test(word)))
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
+}
+
+/** `psql -d app_dev -c 'insert …'`: one row more in a database that is for development, on this machine. */
+function isOwnInsert({ name, args }: ProgramCall): boolean {
+  const [flag, database, run, text, ...rest] = args.map(({ value, known }) => (known ? value : ''))
+  if (name !== 'psql' || rest.length > 0 || !/^(-d|--dbname)$/.test(flag ?? '') || !/^(-c|--command)$/.test(run ?? ''))
+    return false
+  return (
+    /^\w+_(dev|test|development|local)$/.test(database ?? '') &&
+    /^\s*insert\s+into\s+\w+\s*\([\w\s,]*\)\s*values\s*\([^;]*\)[^;]*;?\s*$/i.test(text ?? '')
+  )
 }
 
 /** Texts in statements may name files: `read_csv('.env')`, `from '/etc/x'`. */
@@ -163,7 +181,7 @@ export const MIGRATION_TOOLS: ProgramRules = {
         'empties or rolls back a database',
       ],
       [
-        /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate|revision|make:\S+|migrate:(make|status|list)|migration:(generate|create)|migrations?:(status|make|list)|route:list|serve|migrate add|migration (generate|list)|new|create)( |$)/,
+        /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate|revision|make:\S+|migrate:(make|status|list)|migration:(generate|create)|migrations?:(status|make|list)|route:list|serve|migrate add|migration (generate|list)|new|create|show_urls|makemessages|compilemessages|diffsettings|sqlmigrate|showmigrations|assets:(precompile|clean)|webpacker:compile|initializers|middleware|about|tmp:clear|log:clear|dev:cache|annotate\S*|lint:\S+|queue:(work|listen|failed)|schedule:list|event:list|config:clear|cache:clear|view:clear|route:clear|optimize:clear|key:generate|storage:link|test:\S+|spec:\S+|loaddata fixtures\/[\w./-]+|i18n:\S+|debug:\S+|lint:\S+)( |$)/,
         'MEDIUM',
         'tool.other',
         'looks at the project',
@@ -174,6 +192,8 @@ export const MIGRATION_TOOLS: ProgramRules = {
         'db.migrate',
         'migrates a database',
       ],
+      [/^(runner|r) ./, 'LOW', '', ''],
+      [/^tinker$/, 'LOW', '', ''],
       [/^(runner|r|console|c|shell|tinker|dbshell|dbconsole)( |$)/, 'MEDIUM', 'code.inline', 'runs a program text'],
     ]),
   ),
@@ -197,6 +217,7 @@ function migrations(rows: VerbRow[]): ProgramRule {
       '-dir',
       '--knexfile',
       '--dataSource',
+      ...['-path', '-database', '-source', '--url', '-url', '--dir', '--migrations-dir', '--database-url'],
     ],
     flags: [
       [
@@ -213,6 +234,10 @@ function migrations(rows: VerbRow[]): ProgramRule {
       call.say('script.run', 'MEDIUM', `${call.name} runs a program text with the project loaded`)
       return judgeInline({ ...call, name: 'python3' }, text)
     }
+    const program = findRunText(call)
+    if (program) judgeInline(call, program)
+    else if (/^(runner|r|tinker)$/.test(call.args[0]?.value ?? ''))
+      call.say('code.inline', 'MEDIUM', `${call.name} runs a program text`)
     rule(call)
     const unasked = call.args.find(({ value }) => /^--(no-input|noinput)$/.test(value))
     if (unasked && !call.args.some(({ value }) => /^(collectstatic|test|makemigrations|migrate)$/.test(value)))
@@ -220,6 +245,19 @@ function migrations(rows: VerbRow[]): ProgramRule {
     const far = call.args.find(({ value }) => namesFarDatabase(value))
     if (far) call.say('db.change', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
   }
+}
+
+/** The text of `rails runner TEXT` and of `artisan tinker --execute=TEXT`. */
+function findRunText({ args }: ProgramCall): Arg | undefined {
+  const [verb, second, third] = args
+  if (/^(runner|r)$/.test(verb?.value ?? ''))
+    return second && !isFlag(second) && third === undefined ? second : undefined
+  if (verb?.value !== 'tinker' || second === undefined) return undefined
+  return second.value.startsWith('--execute=')
+    ? deriveArg(second.value.slice(10), second)
+    : second.value === '--execute'
+      ? third
+      : undefined
 }
 
 /** The text of `manage.py shell -c TEXT`. */

@@ -93,7 +93,12 @@ function judgeGit(call: ProgramCall): undefined {
   const anyFile = args.some(arg => /^(--no-index$|\/)/.test(arg.value))
   for (const arg of args)
     if (!arg.known && !TEXT_VERBS.has(verb.value))
-      call.say(anyFile ? 'read.indirect' : 'arg.unknown', 'MEDIUM', `${arg.text} is known only when it runs`, arg)
+      call.say(
+        anyFile ? 'read.indirect' : arg.listed ? 'arg.listed' : 'arg.unknown',
+        'MEDIUM',
+        `${arg.text} is known only when it runs`,
+        arg,
+      )
   judgeCommon(call, verb, args)
   judgeHooks(call, { head, verb, args })
   const special = Object.hasOwn(COMMANDS, verb.value) ? COMMANDS[verb.value] : undefined

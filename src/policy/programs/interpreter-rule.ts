@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { judgeWritten } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
 
@@ -28,12 +28,15 @@ export function interpreter(language: Language): ProgramRule {
       .filter(flag => flag.length === 2)
       .map(flag => flag[1])
       .join('')
-    const loads = language.loads && findFlag(args, language.loads, shorts)
-    if (loads) judgeLoad(call, loads.arg, loads.value)
-    const code = findFlag(args, language.inline, shorts)
+    const loads = language.loads ? findFlags(args, language.loads, shorts) : []
+    for (const load of loads) judgeLoad(call, load.arg, load.value)
+    const [code, ...more] = findFlags(args, language.inline, shorts)
+    for (const { value } of more) if (value && value !== code?.value) judgeInline(call, value)
     if (code) judgeFiles(call, code.value, language)
     if (code?.value && emptiesFiles(call, args, code.value))
       call.say('file.delete', 'HIGH', 'a program that prints nothing empties the files', code.value)
+    if (code?.value && /^perl/.test(call.name) && SUBSTITUTES.test(code.value.value) && code.value.known)
+      return call.say('code.plain', 'MEDIUM', 'a program for perl that replaces text', code.value)
     if (code)
       return code.value
         ? judgeInline(call, code.value)
@@ -71,6 +74,10 @@ export function interpreter(language: Language): ProgramRule {
     call.say('code.interactive', 'MEDIUM', `${call.name} without a script waits for input`)
   }
 }
+
+/** `s/a/b/g`, without the flags that run the replacement, and without code in a pattern. */
+const SUBSTITUTES =
+  /^\s*(s\/((?!\(\?\??\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/([^/\\@$`{}]|\\[^\\]|\$\d|\$\{\d\})*\/[gimsx]*\s*;?\s*)+$/
 
 /** `perl -i -ne '' f`: in place, with a program that prints nothing. With `-p` every line is printed. */
 function emptiesFiles({ name }: ProgramCall, args: readonly Arg[], { known, value }: Arg): boolean {
@@ -119,6 +126,14 @@ function judgeFiles(call: ProgramCall, code: Arg | undefined, language: Language
 
 function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
   const inside = value?.known && /^[@\w][\w@/.-]*$/.test(value.value) && !value.value.includes('..')
+  // Libraries of the language itself, and folders of the project.
+  if (
+    call.name === 'ruby' &&
+    inside &&
+    (/^-I/.test(flag.value) ||
+      /^(json|yaml|csv|set|date|time|pp|bigdecimal|digest|minitest\/autorun|bundler\/setup)$/.test(value.value))
+  )
+    return call.say('script.run', 'MEDIUM', `${flag.text} loads ${value.text}`, flag)
   // Tests often run with a loader that the project has installed.
   if (
     inside &&

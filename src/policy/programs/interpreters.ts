@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { isStandardDevice } from '../classify/judge-file.ts'
-import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { interpreter } from './interpreter-rule.ts'
 import { judgeFlags, named } from './rule-builders.ts'
@@ -194,7 +194,7 @@ export const INTERPRETERS: ProgramRules = {
   ),
   ...named(
     'scala scala-cli groovy jshell kotlin clojure clj bb',
-    interpreter({ inline: ['-e', '-M', '--execute'], loads: ['-i', '-cp', '-classpath', '-Sdeps'] }),
+    interpreter({ inline: ['-e', '--eval', '--execute'], loads: ['-i', '-cp', '-classpath', '-Sdeps'] }),
   ),
   ...named('osascript jsc qjs d8 rhino nashorn jjs', interpreter({ inline: ['-e', '--eval'], loads: ['-l', '-m'] })),
   ...named(
@@ -211,8 +211,8 @@ export const INTERPRETERS: ProgramRules = {
   ),
   ...named('nim nimscript', call => {
     judgeToolWords(call, call.args)
-    const code = findFlag(call.args, ['--eval'])
-    if (code?.value) return judgeInline(call, code.value)
+    const code = call.args.find(arg => /^--?e(val?)?[:=]/.test(arg.value))
+    if (code) return judgeInline(call, deriveArg(code.value.replace(/^[^:=]*[:=]/, ''), code))
     call.say('script.run', 'MEDIUM', 'nim builds or runs a program of the project')
   }),
   deno,

@@ -75,7 +75,11 @@ function curl(call: ProgramCall): undefined {
   const commands = findFlag(args, ['-Q', '--quote', '--prequote', '--postquote', '-P', '--ftp-port'], shorts)
   if (commands) call.say('net.change', 'HIGH', `${commands.arg.text} gives commands to a server`, commands.arg)
   const data = findFlag(args, ['-d', '--data', '--data-raw', '--data-ascii', '--json', '--url-query'], shorts)
-  if (data) judgeData(call, data.arg, data.value)
+  // A server that redirects would lead elsewhere.
+  const follows = findFlag(args, ['-L', '--location', '--location-trusted'], shorts)
+  const isHere = !output && !config && !upload && !follows && isOwnServer(call)
+  const change = isHere ? call.hold : call.say
+  if (data) judgeData(call, data.arg, data.value, isHere)
   const method = findFlag(args, ['-X', '--request'], shorts)
   const verb =
     method?.value?.value.toUpperCase() ??
@@ -83,7 +87,7 @@ function curl(call: ProgramCall): undefined {
       .find(arg => /^(POST|PUT|PATCH|DELETE)$/i.test(arg.value))
       ?.value.toUpperCase()
   if (verb && !/^(GET|HEAD|OPTIONS)$/.test(verb))
-    call.say(
+    change(
       'net.change',
       verb === 'DELETE' ? 'HIGH' : 'MEDIUM',
       `${verb} changes something elsewhere`,
@@ -101,9 +105,28 @@ function curl(call: ProgramCall): undefined {
         .slice(1)
         .find(arg => /^[\w.-]+:?=(?!=)|^[\w.-]+@/.test(arg.value))
     : undefined
-  if (item) call.say('net.change', 'MEDIUM', `${item.text} is sent`, item)
+  if (item) change('net.change', 'MEDIUM', `${item.text} is sent`, item)
   judgeNetworkCall(call)
 }
+
+/**
+ * Whether a request goes to a server of the project: on this machine, at a port that development servers use and no database, container
+ * engine, cluster or debugger does.
+ */
+function isOwnServer({ name, args }: ProgramCall): boolean {
+  const addresses = findOperands(args, CURL_VALUED)
+  return (
+    name === 'curl' && addresses.length > 0 && addresses.every(({ value, known }) => known && OWN_SERVER.test(value))
+  )
+}
+
+const CURL_VALUED =
+  '-X --request -H --header -d --data --data-raw --data-ascii --json -w --write-out -m --max-time --connect-timeout -A --user-agent --retry -o --output'.split(
+    ' ',
+  )
+
+const OWN_SERVER =
+  /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\])?:(30\d\d|3[12]\d\d|333\d|4[0-2]\d\d|432\d|5[01]\d\d|5173|80[0-7]\d|808[0-57-9]|8787|900[1-9])(?<!:8001)([/?].*)?$/
 
 /** Whether a file that is fetched stays in a sandbox and is by its name nothing that any program runs or is set up by. */
 function isDataFile(call: ProgramCall, file: Arg | undefined): boolean {
@@ -116,14 +139,19 @@ function isDataFile(call: ProgramCall, file: Arg | undefined): boolean {
 const DATA_FILE =
   /^(\/tmp\/)?([\w@-][\w.@-]*\/)*[\w@-][\w.@-]*\.(csv|tsv|pdf|png|jpe?g|gif|webp|ico|woff2?|ttf|geojson|parquet|ndjson|jsonl)$|^\/tmp\/([\w-]+\/)*[\w-]+\.(json|txt)$|^([\w-]+\/)*(data|fixtures|testdata|samples|schemas)\/([\w-]+\/)*[\w-]+\.(json|txt)$|^([\w-]+\/)*([\w-]+[-_.])?(spec|schema|openapi|swagger|data|response|sample|example)\.(json|txt)$/i
 
-function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {
+function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined, isHere: boolean): undefined {
   const reads = value === undefined || value.value.startsWith('@') || !value.known
-  call.say(reads ? 'net.send' : 'net.change', reads ? 'HIGH' : 'MEDIUM', `${flag.text} sends data`, flag)
+  call[isHere && !reads ? 'hold' : 'say'](
+    reads ? 'net.send' : 'net.change',
+    reads ? 'HIGH' : 'MEDIUM',
+    `${flag.text} sends data`,
+    flag,
+  )
 }
 
 /** The words of a server for one folder that a build makes, whose files are meant to be seen. */
 const SERVES_BUILD =
-  /^((-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+) )*((-d|--directory)[ =])?(\.\/)?(dist|build|out|coverage|htmlcov|storybook-static|playwright-report|_site)(\/[\w-][\w.-]*)*\/?( (-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+))*$/
+  /^((-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+) )*((-d|--directory)[ =])?(\.\/)?(dist|build|out|coverage|htmlcov|storybook-static|playwright-report|_site|docs\/_build|site)(\/[\w-][\w.-]*)*\/?( (-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+))*$/
 
 /** wget and the like: HIGH unless the download is printed or discarded. */
 function wget(call: ProgramCall): undefined {

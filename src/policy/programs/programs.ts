@@ -20,7 +20,7 @@ import { SCRIPTING_TOOLS } from './scripting.ts'
 import { COMPARERS, SEARCHERS } from './search.ts'
 import { SHELLS } from './shells.ts'
 import { DANGERS, SYSTEM } from './system.ts'
-import { OTHER_TOOLS, TEST_RUNNERS } from './test-runners.ts'
+import { OTHER_TOOLS, PROJECT_TOOLS, TEST_RUNNERS } from './test-runners.ts'
 import { WRAPPERS } from './wrappers.ts'
 
 /**
@@ -43,6 +43,7 @@ const TOOLCHAIN: ProgramRules[] = [
 
 /** Every table of rules. Later ones win, so the dangerous ones come last. To join them takes 5 ms of every hook without a daemon. */
 export const TABLES: readonly ProgramRules[] = [
+  PROJECT_TOOLS,
   ...READERS,
   ...TOOLCHAIN,
   ...[PACKAGES, SYSTEM, INTERPRETERS, FILES, DATABASES, INFRA],

@@ -111,7 +111,7 @@ export function python(call: ProgramCall): undefined {
     return judgePythonPackages(call, rest)
   }
   if (
-    /^(list|show|freeze|check|search|config (get|list|debug)|debug|inspect|index versions|help|version|tree|info|pip (list|show|freeze|check|tree)|env info|python list|python find|deps|graph|--version|cache (dir|info|list)|export|build|outdated)( |$)/.test(
+    /^(list|show|freeze|check|search|config (get|list|debug)|debug|inspect|index versions|help|version|tree|info|pip (list|show|freeze|check|tree)|env (info|list)|python list|python find|deps|graph|--version|cache (dir|info|list)|export|build|outdated)( |$)/.test(
       line,
     )
   )

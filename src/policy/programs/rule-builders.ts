@@ -71,7 +71,10 @@ export function verbs(table: VerbTable): ProgramRule {
       call.say('infra.elsewhere', 'MEDIUM', `${out.text} is outside the project`, out)
     for (const arg of call.args) {
       const raised = isFlag(arg) ? table.flags?.find(([shape]) => shape.test(arg.value)) : undefined
-      if (raised) call.say(raised[2], raised[1], `${arg.text}: ${raised[3]}`, arg)
+      const isHere =
+        raised?.[2] === 'infra.elsewhere' &&
+        HERE.test(`${arg.value} ${call.args[call.args.indexOf(arg) + 1]?.value ?? ''}`)
+      if (raised && !isHere) call.say(raised[2], raised[1], `${arg.text}: ${raised[3]}`, arg)
       if (table.noFiles) continue
       const equals = arg.value.indexOf('=')
       call.secret(
@@ -82,6 +85,9 @@ export function verbs(table: VerbTable): ProgramRule {
     }
   }
 }
+
+/** A flag for a server, with one on this machine. */
+const HERE = /^--?(endpoint-url|endpoint|server|host)[= ](https?:\/\/)?(localhost|127\.0\.0\.1)(:\d+)?(\/|\s|$)/
 
 /** The value of a flag that says where a tool looks, if that is an environment that others use: `--context prod`, `--profile=live`. */
 function isForOthers({ value, known }: Arg, at: number, args: readonly Arg[]): boolean {

@@ -3,9 +3,10 @@ import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
-import { judgePath } from '../paths/judge-path.ts'
+import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { isPlainPython, isPlainText, judgeEdits, judgeStrings } from './plain-code.ts'
 import { judgeScriptSteps, judgeStep } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
@@ -31,15 +32,51 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   }
   if (PRINTS_A_TEXT.test(code.value) || PRINTS_A_VERSION.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
-  const computes = onlyComputes(code.value)
+  const computes = COMPUTING.test(call.name) && onlyComputes(code.value)
   // In a text that only computes, the words of a command are a string.
   const shapes = [...ALARMING.filter((_, index) => !(computes && index === COMMAND_WORDS)), FOREIGN]
+  if (isPlain(call, code)) {
+    judgeStrings(call, code)
+    return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
+  }
+  if (
+    PYTHON.test(call.name) &&
+    !ALARMING.some((shape, at) => !WRITES.has(at) && shape.test(code.value)) &&
+    judgeEdits(call, code)
+  )
+    return
   const hit = shapes.map(shape => shape.exec(code.value)).find(match => match !== null)
   if (hit)
     return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
   if (computes)
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
   call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
+}
+
+/** Languages whose words are in `PLAIN`. In another one a plain word may do anything. */
+const COMPUTING = /^(python|pypy|py$|ipython|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript$|R$|julia)/
+
+/** Whether a text only computes and prints, by the modules and the names in it. */
+function isPlain(call: ProgramCall, { value }: Arg): boolean {
+  if (ALARMING.some((shape, at) => at !== LOADS_CODE && shape.test(value))) return false
+  return PYTHON.test(call.name) ? isPlainPython(value) : isPlainText(LANGUAGES[call.name] ?? '', value)
+}
+
+/** Places in `ALARMING`: what loads code, and what writes files. */
+const LOADS_CODE = 4
+const WRITES = new Set([4, 5, 6])
+
+const PYTHON = /^(python|pypy|py$|ipython)/
+const LANGUAGES: Record<string, string | undefined> = {
+  ...{
+    ruby: 'ruby',
+    rails: 'rails',
+    'bin/rails': 'rails',
+    php: 'php',
+    artisan: 'php',
+    mix: 'elixir',
+    elixir: 'elixir',
+  },
 }
 
 const COMMAND_WORDS = 1
@@ -66,7 +103,8 @@ const OPENS_TO_READ =
   /\bopen\s*\(\s*(['"])\w[\w/-]*(\.[\w/-]+)*\1\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*encoding\s*=\s*['"][\w-]+['"]\s*)?\)/g
 
 function onlyComputes(code: string): boolean {
-  if (code.length > 600 || OPENS.test(code.replace(OPENS_TO_READ, ''))) return false
+  if (code.length > 600 || /__(?!(main|version|name|file)__)/.test(code) || OPENS.test(code.replace(OPENS_TO_READ, '')))
+    return false
   // Concatenated strings may be the pieces of a name.
   if (/["'`]\s*(\+|\.\.|\.)\s*["'`]/.test(code)) return false
   const bare = code.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, ' ').replace(/\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' ')
@@ -126,12 +164,16 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
     }
     if (word.value.startsWith('@') && /^@[\w./-]+$/.test(word.value) && !word.value.includes('/'))
       call.hold('tool.flag', 'MEDIUM', `${arg.text} may be a file with more words`, arg)
-    if (/^[a-z][a-z+]*:\/\//i.test(word.value)) call.say('net.address', 'MEDIUM', `${arg.text} is an address`, arg)
+    if (/^[a-z][a-z+]*:\/\//i.test(word.value) && !LOCAL_ADDRESS.test(word.value))
+      call.say('net.address', 'MEDIUM', `${arg.text} is an address`, arg)
     else if (looksOutside(word.value)) judgeOutside(call, word)
     call.secret(word)
     if (!onlyLooks) judgeSteering(call, word)
   }
 }
+
+/** An address on this machine. */
+const LOCAL_ADDRESS = /^[a-z][a-z+]*:\/\/([\w-]+(:[\w-]*)?@)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?([/?].*)?$/i
 
 /** Flags with which a tool changes none of the files that it is given. */
 const LOOKS = /^(--check|-c|-l|--list-different|--noEmit|--diff|--dry-run|--fix-dry-run|-n)$/
@@ -170,7 +212,17 @@ function judgeOutside(call: ProgramCall, arg: Arg): undefined {
   // The path may come after something else: `xml:/etc/x`, `@/tmp/args`, `{"rootDir":"/tmp"}`.
   const path = arg.value.replace(/^.*?[:,=@"'](?=[/~])/s, '').replace(/["'}\],].*$/s, '')
   const place = cwd === undefined ? undefined : locatePath(path, cwd, call.fence)
-  if (place?.where !== 'inside') call.say('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
+  if (place?.where === 'inside') return
+  const isOwn = place?.where === 'outside' && isTemporary(place.path, call.fence) && isReport(call, arg)
+  call[isOwn ? 'hold' : 'say']('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
+}
+
+/** Whether a word is the file that a flag for a report names. */
+function isReport({ args }: ProgramCall, { text, at }: Arg): boolean {
+  const before = args[args.findIndex(arg => arg.at === at) - 1]?.text ?? ''
+  return [text, before].some(flag =>
+    /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace)[\w-]*)(=|$)/i.test(flag),
+  )
 }
 
 export interface ToolRow {
@@ -193,7 +245,8 @@ export interface ToolRow {
 }
 
 /** Flags that mean the same nearly everywhere. */
-const COMMON = `-v -q -h -V --verbose --quiet --silent --color --colors --no-color --no-colors --debug --watch --ci --cache
+const COMMON = `--port: --offline --summary --dry-run --diff --progress --no-progress --fail-fast --bail --headless --seed: --timeout: --grep: --no-watch
+  --strict --stats -v -q -h -V --verbose --quiet --silent --color --colors --no-color --no-colors --debug --watch --ci --cache
   --no-cache --json --help --version --config: --configfile: --config-file: --tsconfig: --project:`
 
 /** Flags of many tools that load a file as code: a file of the project is its own code, any other is foreign. */
@@ -254,6 +307,8 @@ function judgeEmptied(call: ProgramCall): undefined {
     call.say('file.delete', 'HIGH', `${empties.text} empties ${folder.text} first`, empties)
 }
 
+const OWN_REPORT = /^--?[\w.-]*(out|output|outputFile|report(?!er)|log)[\w.-]*=\/tmp\/[\w./-]+$/i
+
 const MONOREPO = /^(turbo|nx|moon|lage|rush|lerna|bazel|bazelisk)$/
 
 /** `stack exec -- rm x`: the words after the dashes of `exec` are a command. */
@@ -269,7 +324,7 @@ function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
   if (row.high?.test(arg.value) || row.high?.test(key))
     call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
   else if (row.medium?.test(arg.value) || row.medium?.test(key))
-    call.say('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
+    call[OWN_REPORT.test(arg.value) ? 'hold' : 'say']('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
   else if (row.output?.test(arg.value))
     call.say('tool.other', 'MEDIUM', `${arg.text} makes ${call.name} write a file`, arg)
   if (!isFlag(arg)) return

@@ -65,8 +65,15 @@ export function judgeScriptSteps(call: ProgramCall, file: Arg): undefined {
   const name = file.value.slice(file.value.lastIndexOf('/') + 1)
   if (!/(^test_|[._-](test|spec)\b)/.test(name)) judgeStep(call, deriveArg(name.replace(/\.\w+$/, ''), file))
   const place = call.args.findIndex(arg => arg.at === file.at)
-  for (const arg of call.args.slice(place + 1)) if (/^[A-Za-z][\w:-]*$/.test(arg.value)) judgeStep(call, arg)
+  for (const arg of call.args.slice(place + 1)) {
+    if (/^[A-Za-z][\w:-]*$/.test(arg.value)) judgeStep(call, arg)
+    if (STATEMENT.test(arg.value))
+      call.say('db.destroy', 'HIGH', `${arg.text} changes or loses data of a database`, arg)
+  }
 }
+
+/** A statement that loses data, for a program of the project that hands it to a database. */
+const STATEMENT = /^\s*(drop\s+(table|database|schema)|truncate|delete\s+from|update\s+\S+\s+set|alter\s+table)\b/i
 
 /** Programs whose words, after one of these verbs, name steps of the project or go to a program of it. */
 const STEPS_AFTER: Record<string, RegExp> = {

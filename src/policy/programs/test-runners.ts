@@ -1,8 +1,9 @@
 import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { findOperands } from '../shell/args.ts'
+import { findOperands, isFlag } from '../shell/args.ts'
 import { named, wrapper } from './rule-builders.ts'
-import { tool } from './run-code.ts'
+import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
+import { judgeStep } from './step-names.ts'
 
 const AGENT_PROGRAMS = AGENT_DEFINITIONS.map(({ start }) => start.command).join(' ')
 
@@ -174,3 +175,110 @@ const PROJECT_TOOL = tool({
     '-i: -o: -g: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all',
   medium: /^(publish|deploy|login|upload|install)$/,
 })
+
+/** Checkers, generators, measuring tools and builders of many languages, which work on the project and send nothing. */
+const WORKS_ON_PROJECT = `verilator iverilog vvp yosys nextpnr-ice40 ghdl verible-verilog-lint svlint tfsec checkov cfn-lint cfn_nag_scan
+  srb steep rbs solhint slither bloaty include-what-you-use gcov gcovr lcov genhtml doxygen pdoc pydeps pipdeptree mutmut
+  asciidoctor mmdc plantuml neato elm-test spago purs odin ameba luacheck stylua busted php-cs-fixer deptrac pyre pytype
+  pip-audit towncrier tensorboard erblint fasterer tapioca packwerk haml-lint slim-lint i18n-tasks annotate wtr testcafe nightwatch detox orval
+  kubb formatjs lingui plop hygen webpack-bundle-analyzer es-check benchstat errcheck ineffassign misspell gosec ent tbls
+  ctags cscope loc onefetch git-cliff conventional-changelog auto-changelog compodoc esdoc mdbook bats shellspec godog robot pabot
+  stryker stryker-js infection mutant uvu japa wasm-bindgen wasm-opt qmake flex bison re2c swig
+  cython optipng jpegoptim cwebp pdftotext tidy csslint lessc stylus bundlesize import-linter lint-imports docformatter pyroma
+  check-manifest validate-pyproject djade curlylint jsonnet jsonnetfmt dhall toml-sort prettierd protolint thrift flatc capnp melos
+  dart_code_metrics sourcery periphery clj-kondo cljfmt hpc weeder nuxi svelte-kit delta difft diff-so-fancy hexyl premake5 gn
+  jdeps javap jps ts-json-schema-generator json2ts json-schema-to-typescript graphql-inspector openapi-diff i18next svgr c3 mypyc pyinstrument
+  scc gocyclo gocognit nilaway deadcode gci golint ktfmt google-java-format rubycritic flog flay bundler-audit ruby-audit yard rdoc sdoc
+  phploc phpmd phan twigcs pylint-exit vermin refurb pyrefly ty basedpyright zizmor actionlint dotenv-linter editorconfig-checker ec
+  checkmake mbake regal cargo-deny cargo-audit cargo-machete cargo-llvm-cov cargo-tarpaulin typst aspell hunspell proselint write-good
+  tsr tsx-lint ls-lint sort-package-json package-lint npm-package-json-lint lockfile-lint pip-compile check-dts dtslint api-documenter`
+
+/** Programs whose words are steps that a file of the project describes. */
+const STEPS =
+  'inv invoke doit mage earthly pio platformio west idf.py arduino-cli conan forge hardhat truffle invoke-build dvc dbt nuke cake psake'
+
+/** Programs that talk to a server which a word names. On this machine that is a server of the project. */
+const CLIENTS =
+  'ab wrk wrk2 hey oha bombardier autocannon siege wait-on wait-port lighthouse lhci axe grpcurl evans websocat wscat dredd schemathesis'
+
+const FAR_VERBS =
+  /^(publish|deploy|login|logout|upload|install|uninstall|push|submit|register|auth|send|share|cloud|remote|token|account|flash|erase|broadcast|create|script|run-operation|snapshot|seed|reset|gc|destroy|remove|delete|pull|import|import-url|get-url|exp)$/
+/** An environment that others use. */
+const OTHERS = /(^|[-_./@:=])(prod|production|prd|live|staging|mainnet)([-_./@:]|$)/i
+
+/** Tools that are known by what they do, and not by each of their flags. */
+export const PROJECT_TOOLS: ProgramRules = {
+  ...named(WORKS_ON_PROJECT.replace(/\s+/g, ' '), call => {
+    call.say('tool.other', 'MEDIUM', `${call.name} builds or checks the project`)
+    WORKS(call)
+  }),
+  ...named(STEPS, call => {
+    call.say('tool.other', 'MEDIUM', `${call.name} runs a step of the project`)
+    for (const arg of call.args) {
+      if (!isFlag(arg)) judgeStep(call, arg)
+      if (
+        OTHERS.test(arg.value) ||
+        FAR_VERBS.test(arg.value) ||
+        /^--(push|upload|upload-port|port|broadcast|rpc-url|fork-url|private-key|network)(=|$)/.test(arg.value)
+      )
+        call.say('script.far', 'MEDIUM', `${arg.text} reaches beyond the project`, arg)
+    }
+    WORKS(call)
+  }),
+  ...named(CLIENTS, client),
+  ...named('k6 locust artillery', call => {
+    client(call)
+    for (const arg of call.args) if (/\.([jt]s|py|ya?ml)$/.test(arg.value)) judgeScriptFile(call, arg)
+  }),
+  bear: wrapper({ harmless: '-v --verbose --append', writes: '--output: --libexec:' }),
+  jar: call => {
+    const [verb] = call.args
+    if (verb && /^(-?t[vf]*f?|--list)$/.test(verb.value)) for (const arg of call.args.slice(1)) call.path(arg, 'read')
+    else call.say('file.archive', 'MEDIUM', 'jar packs or unpacks files')
+  },
+  adb: call => {
+    const line = call.args.map(({ value }) => value).join(' ')
+    const looks =
+      /^(-s \S+ )?(devices( -l)?|logcat -d( .*)?|get-state|version|shell (getprop|dumpsys|pm list|wm size)\b[\w. -]*)$/
+    call.say(
+      looks.test(line) ? 'tool.other' : 'infra.remote',
+      'MEDIUM',
+      `adb ${looks.test(line) ? 'looks at' : 'changes'} a device`,
+    )
+  },
+}
+
+const WORKS = tool({
+  flags: `-i: -o: -g: -w -l -d -s -f: -r -n -e: -c: -j: -p: -t: --to: --summary --production --development --csv --check --fix --write --diff --strict
+    --recursive --out: --input: --format: --all --lint-only -Wall --list --no-progress --fail-fast --coverage --skip: --only: --include: --exclude:
+    --ignore: --level: --severity: --template: --timeout: --jobs: --parallel --reporter: --tags: --env: --environment: --minify --stats --watch=false`,
+  medium: FAR_VERBS,
+})
+
+function client(call: ProgramCall): undefined {
+  call.say('net.get', 'MEDIUM', `${call.name} talks to a server`)
+  judgeToolWords(
+    call,
+    call.args.filter(arg => !LOCAL.test(arg.value.replace(/^--?[\w-]+=/, ''))),
+  )
+  for (const arg of call.args) {
+    const value = arg.value.replace(/^--?[\w-]+=/, '')
+    if (
+      /^(exec|sh-c|cmd|writefile|appendfile|readfile|listen|ws-l|tcp-l|l-ws|unix)[:-]/.test(value) ||
+      /^-(e|E|-exec|-sh-c)$/.test(value)
+    )
+      call.say('flag.runs', 'HIGH', `${arg.text} runs, reads or opens something`, arg)
+    if (!arg.known) call.unknown(arg)
+    else if (
+      /:\/\/|^[\w.-]+:\d+(\/|$)|^[\w-]+(\.[\w-]+)+(\/|$)/.test(value) &&
+      !LOCAL.test(value) &&
+      !/\.(js|ts|py|ya?ml|json|proto|html)$/.test(value)
+    )
+      call.say('net.elsewhere', 'MEDIUM', `${arg.text} is not on this machine`, arg)
+    if (/^(@|-d@|<)/.test(value)) call.say('net.send', 'MEDIUM', `${arg.text} is sent`, arg)
+    call.secret(arg)
+  }
+}
+
+const LOCAL =
+  /^((https?|wss?|grpc|tcp|http-get|file):(\/\/)?)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)?(:\d+)([/?].*)?$|^(https?|wss?):\/\/(localhost|127\.0\.0\.1)([/?].*)?$/

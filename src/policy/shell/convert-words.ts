@@ -92,7 +92,8 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
       const { operation, prefix } = part
       const plain = operation === undefined && prefix === undefined && part.index === undefined
       const all = part.index !== undefined && /^[@*]$/.test(part.index.value)
-      const inner = part.index === undefined ? [] : [evaluated(convertWord(part.index, context))]
+      const index = part.index && convertWord(part.index, context)
+      const inner = index === undefined ? [] : [all ? index : evaluated(index)]
       inner.push(...convertOperands(part.operation, at, context))
       return {
         is: 'variable',

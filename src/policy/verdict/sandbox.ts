@@ -15,7 +15,9 @@ export function leaveToSandbox(assessment: Assessment): Assessment {
 
 /** Reasons that a sandbox settles by itself wherever they are held. */
 const SETTLED: ReadonlySet<string> = new Set(
-  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve'.split(' '),
+  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change tool.outside code.edits'.split(
+    ' ',
+  ),
 )
 
 /**
@@ -27,26 +29,32 @@ const MADE: Readonly<Record<string, readonly string[] | undefined>> = {
   'file.mode': ['chmod'],
   'file.link': ['ln'],
   'file.archive': ['tar', 'unzip'],
+  'file.convert': ['pandoc', 'magick', 'convert', 'dot', 'mmdc', 'asciidoctor'],
   'net.download': ['curl', 'wget'],
   'write.unknown': ['xargs', 'git'],
 }
 
 function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
   if (!held) return false
-  if (code === 'tool.flag') return !FAR_REACHING.test(text.replace(/ (is|changes|may) .*$/s, ''))
+  if (code === 'tool.flag')
+    return !FAR_REACHING.test(text.replace(/ (is|changes|may) .*$/s, '').replace(OWN_REPORT, '--report'))
   if (SETTLED.has(code)) return true
   const partners = MADE[code]
   if (partners === undefined) return false
   const isAlone = acts.others.every(([name = '']) => partners.includes(name))
-  if (code === 'write.redirect') return isAlone || isOutput(text, acts)
+  if (code === 'write.redirect') return isAlone || isOutput(text, acts) || isCheckedCode(text, acts)
   // A link may lead a later write to a file that steers others, what was fetched may become one, and a copy may replace what is listed.
   if (acts.writes.length > 0 || acts.quiet.some(([name = '']) => WRITERS.has(name))) return false
   return isAlone && (code !== 'write.unknown' || listsCode(acts))
 }
 
+/** A flag that names a file for a report in /tmp, of which a sandbox has its own. */
+const OWN_REPORT =
+  /^--?D?([\w-]*[-.])?(outputFile|output-?(file|path)?|out|report(-?(file|path))?|json|junitxml|log-?file|cpuprofile|memprofile|blockprofile|mutexprofile|trace|coverprofile|profile)=\/tmp\/[\w./-]+$/i
+
 /** Words of a flag or a variable that may run or send something, choose another machine, or choose a folder that is emptied. */
 const FAR_REACHING =
-  /cache|clean|clear|delete|erase|remove|purge|reset|force|out|dir|dest|target|file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
+  /cache|clean|clear|delete|erase|remove|purge|reset|force|(?<!std)out|dir|dest|(?<!pro)file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|pager|plugin|(?<!re)load|require|import|eval|shell|wrapper|interpreter|compiler|linker|editor|browser|engine|proxy|socket|listen|bind|share|public|tunnel|expose|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
 
 /** What the commands of a request are. */
 interface Acts {
@@ -79,7 +87,7 @@ const QUIET: ReadonlySet<string> = new Set([
   ...`echo printf cat tac head tail grep egrep fgrep rg wc ls sort uniq cut tr sed jq diff cmp comm paste join column nl fold fmt rev seq`.split(
     ' ',
   ),
-  ...`date pwd cd true false : test [ sleep basename dirname stat file du df which base64 md5sum sha256sum xxd od tree find wait`.split(
+  ...`date pwd cd true false : test [ sleep basename dirname stat file du df which base64 md5sum sha256sum xxd od tree find wait iconv`.split(
     ' ',
   ),
   ...['nohup', 'setsid', 'timeout', 'time', 'nice', 'stdbuf', ...WRITERS],
@@ -97,7 +105,23 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
   )
 }
 
-const OUTPUT = /\.(log|out|err|patch|diff)$|^(out|output|results?|report|errors?)\.txt$/
+/**
+ * Whether a command writes code by its own words and then builds or checks the project. Both happen unasked one after the other, and
+ * neither reads the code that is written; a program that runs the very file is asked about by itself.
+ */
+function isCheckedCode(text: string, { others, writes }: Acts): boolean {
+  const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
+  if (!CODE_FILE.test(path) || writes.some(write => write.others > 0)) return false
+  return others.every(words => CHECKS.test(words.join(' ')))
+}
+
+const CODE_FILE =
+  /^(\.\/)?(src|lib|test|tests|spec|app|components|internal|pkg|cmd|packages)\/([\w-][\w.-]*\/)*[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
+const CHECKS =
+  /^(cargo (check|build|clippy|test|fmt)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
+
+const OUTPUT =
+  /\.(log|out|err|patch|diff|md|csv|tsv|svg|dot)$|^(out|output|results?|report|errors?|bench(mark)?s?|timings?|profile)\.txt$/
 
 /** Whether the files that are changed are ordinary code. Files that steer tools are at the top, hidden, or end otherwise. */
 function listsCode({ quiet, others }: Acts): boolean {
@@ -113,6 +137,7 @@ const LISTS_CODE = [
   new RegExp(`^rg\n-l\n[^-\n][^\n]*(\n${FOLDER})+$`),
   new RegExp(`^git\nls-files(\n${FILES})+$`),
   new RegExp(`^git\ngrep\n-l\n[^-\n][^\n]*\n--(\n${FILES})+$`),
-  new RegExp(`^grep\n-(rl|lr)\n[^-\n][^\n]*\n--include=${FILES}\n(\\.|${FOLDER})$`),
+  new RegExp(`^grep\n-(rl|lr|rlE|rlF|rlw)\n[^-\n][^\n]*\n--include=${FILES}\n(\\.|${FOLDER})$`),
+  new RegExp(`^grep\n-(rl|lr|rlE|rlF|rlw)\n[^-\n][^\n]*(\n${FOLDER})+$`),
   new RegExp(`^find\n(\\.|${FOLDER})\n(-type\nf\n)?-name\n${FILES}$`),
 ]

@@ -51,8 +51,18 @@ test('what steers an agent or its guard is HIGH', () => {
     '/p/.aider.conf.yml',
     '/etc/claude-code/managed-settings.json',
   ])
+  check('path.instructs', 'MEDIUM', [
+    ...[
+      '/p/.claude/CLAUDE.md',
+      '/p/CLAUDE.md',
+      '/p/AGENTS.md',
+      '/p/api/GEMINI.md',
+      '/p/.github/copilot-instructions.md',
+    ],
+  ])
+  check('path.runs', 'MEDIUM', ['/p/setup.py', '/p/crates/a/build.rs', '/p/bin/rails'])
   ordinary([
-    '/p/.claude/CLAUDE.md',
+    ...['/p/docs/agents.mdx', '/p/src/setup.pyx', '/p/src/rails', '/p/my-agents.md'],
     '/p/claude/settings.json',
     '/p/.claude/x/settings.json',
     '/p/.claude/hooksx',
