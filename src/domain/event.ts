@@ -34,6 +34,27 @@ const LeftForOthers = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('knowledge'), title: z.string(), tags: z.array(z.string()), body: z.string() }),
 ])
 
+const AskedPermission = z.object({
+  ask_id: z.string(),
+  call_id: z.string(),
+  tool: z.string(),
+  target: z.string(),
+  risk: Risk,
+  reason: z.string(),
+  reasons: z.array(StoredReason).optional(),
+  suggestion: Suggestion.optional(),
+  /** The number of the decision, by which it can also be answered elsewhere. */
+  number: z.number().optional(),
+})
+
+const AskedQuestions = z.object({
+  ask_id: z.string(),
+  call_id: z.string(),
+  questions: z.array(QuestionItem),
+  suggestion: Suggestion.optional(),
+  number: z.number().optional(),
+})
+
 /** Every kind of stored event and its body. Logs, the terminal and later the dashboard show nothing but these. */
 export const EVENT_BODIES = {
   ...WORK_EVENTS,
@@ -78,19 +99,7 @@ export const EVENT_BODIES = {
     agent_id: z.string().optional(),
   }),
   /** A person at an attached terminal is asked. The answer refers to `ask_id`. */
-  'permission.asked': z.object({
-    ask_id: z.string(),
-    call_id: z.string(),
-    tool: z.string(),
-    target: z.string(),
-    risk: Risk,
-    reason: z.string(),
-    reasons: z.array(StoredReason).optional(),
-    suggestion: Suggestion.optional(),
-    /** The number of the decision, by which it can also be answered elsewhere. */
-    number: z.number().optional(),
-    agent_id: z.string().optional(),
-  }),
+  'permission.asked': AskedPermission.extend({ agent_id: z.string().optional() }),
   'permission.decided': z.object({
     call_id: z.string(),
     tool: z.string(),
@@ -108,17 +117,7 @@ export const EVENT_BODIES = {
     agent_id: z.string().optional(),
   }),
   /** Nobody could be asked: the call waits, and no process runs. `number` is the decision's number in `pcc pending`. */
-  'permission.parked': z.object({
-    ask_id: z.string(),
-    call_id: z.string(),
-    tool: z.string(),
-    target: z.string(),
-    risk: Risk,
-    reason: z.string(),
-    reasons: z.array(StoredReason).optional(),
-    suggestion: Suggestion.optional(),
-    number: z.number().optional(),
-  }),
+  'permission.parked': AskedPermission,
   /** A person answered a request that was refused, or waits, because nobody was there. */
   'escalation.answered': z.object({
     number: z.number(),
@@ -155,14 +154,7 @@ export const EVENT_BODIES = {
     output: z.string(),
     agent_id: z.string().optional(),
   }),
-  'question.asked': z.object({
-    ask_id: z.string(),
-    call_id: z.string(),
-    questions: z.array(QuestionItem),
-    suggestion: Suggestion.optional(),
-    number: z.number().optional(),
-    agent_id: z.string().optional(),
-  }),
+  'question.asked': AskedQuestions.extend({ agent_id: z.string().optional() }),
   'question.answered': z.object({
     call_id: z.string(),
     answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
@@ -176,14 +168,7 @@ export const EVENT_BODIES = {
     agent_id: z.string().optional(),
   }),
   /** Nobody could answer: the call waits, and no process runs. */
-  'question.parked': z.object({
-    ask_id: z.string(),
-    call_id: z.string(),
-    questions: z.array(QuestionItem),
-    suggestion: Suggestion.optional(),
-    reason: z.string(),
-    number: z.number().optional(),
-  }),
+  'question.parked': AskedQuestions.extend({ reason: z.string() }),
   'plan.changed': z.object({ items: z.array(PlanItem) }),
   'usage.reported': z.object({
     input_tokens: z.number(),

@@ -49,18 +49,23 @@ export interface Draft {
   text: string
 }
 
-export const EMPTY_INBOX: Inbox = {
-  rows: [],
-  loaded: false,
-  current: undefined,
+/** What is begun about a row and ends with it. */
+const NOTHING_BEGUN = {
   gone: undefined,
-  skipped: [],
   fullScreen: false,
   scroll: 0,
   answers: {},
   chosen: [],
   draft: undefined,
   asksAgain: false,
+} satisfies Partial<Inbox>
+
+export const EMPTY_INBOX: Inbox = {
+  ...NOTHING_BEGUN,
+  rows: [],
+  loaded: false,
+  current: undefined,
+  skipped: [],
   armed: false,
   sending: false,
   notice: '',
@@ -87,16 +92,7 @@ export function updateRows(inbox: Inbox, { rows, as_of }: InboxContents): Inbox 
 
 /** Makes a row the current one. `armed` is true if the person chose it. */
 export function showRow(inbox: Inbox, number: number | undefined, armed: boolean): Inbox {
-  const blank = {
-    gone: undefined,
-    fullScreen: false,
-    scroll: 0,
-    answers: {},
-    chosen: [],
-    draft: undefined,
-    asksAgain: false,
-  }
-  return { ...inbox, ...blank, current: number, armed }
+  return { ...inbox, ...NOTHING_BEGUN, current: number, armed }
 }
 
 /** Makes the row after or before the current one current. */
