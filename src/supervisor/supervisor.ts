@@ -3,7 +3,6 @@ import type { AgentToolName, ToolReply } from '../domain/agent-tools.ts'
 import type { StartSession } from '../domain/api.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import type { AnsweredEscalation } from '../domain/escalation.ts'
-import type { AccountGate } from '../domain/limit.ts'
 import type { TriedAccount } from '../domain/quota.ts'
 import type { Task } from '../domain/task.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -17,7 +16,7 @@ import { openProposals, type Proposals } from './features/proposals.ts'
 import type { GuardWatch } from './guards/watch.ts'
 import type { Accounts } from './limits/accounts.ts'
 import { FailoverWatch } from './limits/choose-agent.ts'
-import { endWaits, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
+import { endWaits, hasNewLogin, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
 import { DISK_REMEDY } from './report/troubles.ts'
 import type { Calendar } from './runs/calendar.ts'
 import type { RunManager } from './runs/runs.ts'
@@ -86,10 +85,7 @@ export class Supervisor {
     this.#waker = new Waker({
       ...{ store, clock, log, hold: () => this.#supervisor.deps.starts.hold() },
       tryMended: async waiting => {
-        // Imported on use: most logins last.
-        const isMended = async (gate: AccountGate) =>
-          (await import('./limits/new-login.ts')).hasNewLogin(gate, waiting, id => this.envOf(id))
-        await this.#accounts.tryMended(isMended)
+        await this.#accounts.tryMended(gate => hasNewLogin(gate, waiting, id => this.envOf(id)))
         const how = { accounts: this.#accounts, envOf: (id: string) => this.envOf(id) }
         await endWaits(waiting, how, this.#supervisor)
       },

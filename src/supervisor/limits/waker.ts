@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import type { Clock } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
@@ -5,13 +7,14 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Log } from '../../base/log.ts'
 import { DAY_IS_SPENT } from '../../domain/budget.ts'
-import { EVERY_ACCOUNT, faultOf } from '../../domain/limit.ts'
+import { type AccountGate, EVERY_ACCOUNT, faultOf } from '../../domain/limit.ts'
 import { NEARLY_USED_UP } from '../../domain/quota.ts'
+import { loginFolder, vendorOf } from '../../domain/vendors.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { findOverrun, readSpendingTotals } from '../../tasks/budgets.ts'
-import { prepareResumed, type SupervisorContext } from '../context.ts'
+import { chosenAgent, prepareResumed, type SupervisorContext } from '../context.ts'
 import type { SessionDeps } from '../session/context.ts'
 import { errorRow } from '../session/endings.ts'
 import { INTERRUPTED } from '../session/recover.ts'
@@ -218,4 +221,21 @@ export async function recordWakeFailure(row: SessionRow, error: unknown, deps: S
     await openEscalations(deps).record(errorRow({ kind: 'other', message }, row, message), tx)
     await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.ended', body: { status: 'paused', reason } }])
   })
+}
+
+/**
+ * Whether the agent's stored login was written since the account was closed: the person has logged in again, so the account can be
+ * tried at once. One `stat`; the content is never read. A login that is not in a file is found by the tries alone.
+ */
+export async function hasNewLogin(
+  gate: AccountGate,
+  waiting: readonly SessionRow[],
+  envOf: (session: string) => Record<string, string>,
+): Promise<boolean> {
+  const row = waiting.find(({ account }) => account === gate.account)
+  if (!row || faultOf(gate) !== 'login' || gate.closed_at === null) return false
+  const vendor = vendorOf(chosenAgent(row).kind)
+  const folder = loginFolder(vendor, envOf(row.id))
+  const stats = folder === undefined ? undefined : await stat(join(folder, vendor.login.file)).catch(() => undefined)
+  return stats !== undefined && stats.mtimeMs > gate.closed_at
 }
