@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -93,6 +93,26 @@ test('an agent in the main checkout cannot exchange what sandboxes of worktrees 
   const { home, project } = plant(t)
   const { output } = await run('for name in objects refs logs; do mv .git/$name .git/x; done', { home, project })
   assert.equal(output.match(/busy/g)?.length, 3, output)
+})
+
+test('a repository that an agent makes of a submodule runs nothing when the person looks at the status', async t => {
+  const { home, project } = plant(t)
+  const sprung = join(home, 'sprung')
+  const made = `mkdir mine && cd mine && git init -q && git -c user.name=a -c user.email=a@b.invalid commit -q --allow-empty -m x &&
+    git config core.fsmonitor "touch ${sprung}; :" && cd .. && git add mine`
+  assert.equal((await run(made, { home, project })).exit, 0)
+  execFileSync('git', ['-C', project, 'status'], { encoding: 'utf8', stdio: 'pipe' })
+  assert.equal(existsSync(sprung), false)
+  assert.match(readdirSync(join(project, 'mine')).join(), /set-aside/)
+})
+
+test('a pipe among the objects is gone after its sandbox, and an agent cannot borrow objects from elsewhere', async t => {
+  const { home, project, worktree } = plant(t)
+  const objects = join(project, '.git/objects')
+  const inside = `mkfifo ${objects}/pack/multi-pack-index; echo /elsewhere > ${objects}/info/alternates`
+  const { output } = await run(inside, { home, project, directory: worktree })
+  assert.match(output, /Read-only file system/)
+  assert.deepEqual(readdirSync(join(objects, 'pack')), [])
 })
 
 test('an abstract socket of the machine, as an X server has one, is not reached', async t => {

@@ -17,7 +17,7 @@ import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
-import { guardGit, openGitSettings, plantableFile } from './git.ts'
+import { guardGit, listInner, openGitSettings, plantableFile, removePipes, setInnerAside } from './git.ts'
 import { clearScratch, copySettings, makeScratch } from './home.ts'
 import { comparingCommand } from './mount-sources.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
@@ -109,8 +109,10 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const readGitSettings = openGitSettings()
   const main = reading || plantableFile(settings.git) === undefined ? undefined : settings.git?.common
   let linksBefore: string[] = []
+  let begun = 0
   const beginTask = () => {
-    linksBefore = main === undefined ? [] : listPlantable(main)
+    begun = Date.now()
+    linksBefore = main === undefined || !settings.git ? [] : [...listPlantable(main), ...listInner(settings.git)]
     writeFileSync(join(scratch.root, LINKS), linksBefore.join('\0'), { mode: 0o600 })
   }
   beginTask()
@@ -159,13 +161,17 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
       },
     }
   }
+  const clear = () => {
+    for (const path of removePlanted(settings, { reading, linksBefore, begun }))
+      log(`the repository that was made at ${path} is set aside: git at the top would run what its settings name`)
+  }
   const endTask = () => {
     gitGuard.check()
-    removePlanted(settings, { reading, linksBefore })
+    clear()
   }
   const close = async () => {
     gitGuard[Symbol.dispose]()
-    removePlanted(settings, { reading, linksBefore })
+    clear()
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
@@ -189,7 +195,7 @@ export function adoptSandbox(
   const guard = guardGit(settings.git, { reading, isAdopted: true })
   const close = async () => {
     guard[Symbol.dispose]()
-    removePlanted(settings, { reading, linksBefore: readLinksBefore(settings.scratch) })
+    removePlanted(settings, { reading, linksBefore: readLinksBefore(settings.scratch), begun: 0 })
     if (settings.scratch !== undefined) await clearScratch(settings.scratch)
   }
   const isWall = settings.made !== undefined && settings.made.kind !== 'seatbelt'
@@ -292,7 +298,7 @@ function without(env: Record<string, string | undefined>, names: string[]): Reco
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)))
 }
 
-/** In the folder of a sandbox, which nothing inside sees: the links that were in the repository before, for a daemon that adopts the sandbox. */
+/** In the folder of a sandbox, which nothing inside sees: the links and inner repositories that were there before, for a daemon that adopts it. */
 const LINKS = 'links-before'
 
 /** Undefined if nobody knows: then no link of a main checkout is removed. */
@@ -302,14 +308,17 @@ function readLinksBefore(scratch: string | undefined): string[] | undefined {
   return file === undefined ? undefined : readFileSync(file, 'utf8').split('\0')
 }
 
+/** Returns the inner repositories that were set aside. */
 function removePlanted(
   { git, branches }: SandboxSettings,
-  { reading, linksBefore }: { reading: boolean; linksBefore: readonly string[] | undefined },
-): void {
-  if (reading || !git) return
+  { reading, linksBefore, begun }: { reading: boolean; linksBefore: readonly string[] | undefined; begun: number },
+): string[] {
+  if (reading || !git) return []
+  removePipes(git.common, begun)
   if (branches !== undefined) removePlantedRefs(git.common, branches)
-  if (linksBefore === undefined || plantableFile(git) === undefined) return
+  if (linksBefore === undefined || plantableFile(git) === undefined) return []
   for (const path of listPlantable(git.common)) if (!linksBefore.includes(path)) rmSync(path, { force: true })
+  return setInnerAside(git, linksBefore)
 }
 
 /**

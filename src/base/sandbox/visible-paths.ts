@@ -253,7 +253,7 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
   const { top, own, common } = git
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
   if (own === common) {
-    const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules')
+    const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules', BORROWED)
     // A `.git` that is a file leads git to the repository, and could lead it to one of the agent's own.
     if (lstatSync(join(top, '.git'), { throwIfNoEntry: false })?.isFile()) kept.push(join(top, '.git'))
     // The folder itself is mounted too: a mounted directory cannot be moved away. Those that sandboxes of worktrees mount must not be either:
@@ -264,11 +264,14 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
   const others = branches === undefined ? [] : inCommon(...OTHER_REFS)
   return {
     writable: [],
-    kept: [common, join(top, '.git'), ...ownKept, ...others],
+    kept: [common, join(top, '.git'), ...ownKept, ...others, join(common, BORROWED)],
     // The log of the main checkout's HEAD is beside these: git outside would append to what a link in its place leads to.
     regained: [own, ...inCommon(...SHARED, ...branchFolders(branches))],
   }
 }
+
+/** Here a repository names others whose objects it reads. No commit writes here. */
+const BORROWED = 'objects/info'
 
 /** What all checkouts share and a commit writes. */
 const SHARED = ['objects', 'refs', 'logs/refs', 'reftable', 'lfs']
@@ -295,8 +298,8 @@ function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): 
     [...others, ...ofBranches].map(name => join(common, name)),
     [common],
   )
-  for (const name of own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs/refs', ...others])
-    mkdirSync(join(common, name), { recursive: true })
+  const ofMode = own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs/refs', ...others]
+  for (const name of [...ofMode, BORROWED]) mkdirSync(join(common, name), { recursive: true })
   for (const name of own === common ? [] : ofBranches) {
     mkdirSync(join(common, name), { recursive: true })
     // Whatever an agent has put in its place keeps the folder too, and a pipe is not opened.

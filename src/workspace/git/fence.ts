@@ -1,7 +1,10 @@
 import { lstat, realpath, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
+import { appPathsFor, ownFolders } from '../../base/app-paths.ts'
+import { readTextIfAny } from '../../base/files.ts'
 import { isInside } from '../../base/is-inside.ts'
-import { lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
+import { COVERED, lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import type { GitFolder } from './git-folder.ts'
 import { isReader } from './git-folder-links.ts'
 
@@ -15,22 +18,25 @@ interface FencedCall {
 }
 
 /** Commands that write objects only, and those that need the person's keys and the network. */
-const NOT_FENCED = new Set(['write-tree', 'commit-tree', 'hash-object', 'push', 'remote'])
+const NOT_FENCED = new Set(['write-tree', 'commit-tree', 'push', 'remote'])
+
+/** Commands that put the content of files into the repository. */
+const READS_FILES = new Set(['add', 'update-index', 'hash-object', 'rm', 'commit', 'stash'])
 
 function needsFence(asked: readonly string[], env: Record<string, string>): boolean {
   const [name = ''] = asked
   if (isReader(asked) || NOT_FENCED.has(name)) return false
-  // With an index of ours these write there and nowhere else.
-  return (
-    env['GIT_INDEX_FILE'] === undefined || asked.includes('-u') || !['add', 'read-tree', 'update-index'].includes(name)
-  )
+  // With an index of ours these write there, read no file, and nothing else.
+  const isOfIndex = name === 'read-tree' || (name === 'update-index' && asked.includes('--index-info'))
+  return env['GIT_INDEX_FILE'] === undefined || asked.includes('-u') || !isOfIndex
 }
 
 /**
  * Lets a git that writes do so in its repository only. Git follows links, and an agent at work elsewhere in the repository can put one among
  * refs and their logs in the moment after we have looked for them (git-folder-links.ts): a log of commits would be appended to any file
- * of the person. So for git all else is read-only, and in the repository what makes it run something. Where there is no bubblewrap, only
- * the look is left.
+ * of the person. So for git all else is read-only, and in the repository what makes it run something. Files are read through links as well: a
+ * git that stores their content does not see what is hidden from agents, or an agent would find a key of the person among the objects. Where
+ * there is no bubblewrap, only the look is left.
  */
 export async function fenceCall(
   folder: GitFolder | undefined,
@@ -53,6 +59,7 @@ export async function fenceCall(
   // A mounted folder cannot be removed, so a worktree in a writable folder is not mounted itself.
   const writable = [...new Set(real)].filter(path => !real.some(other => other !== path && isInside(path, other)))
   const kept = asked[0] === 'sparse-checkout' ? [] : await plainEntries(folder.common)
+  const { hidden, shown } = READS_FILES.has(asked[0] ?? '') ? await hideFiles(folder, call) : NOTHING
   return {
     command: bubblewrap.program,
     args: [
@@ -68,11 +75,41 @@ export async function fenceCall(
         '/dev',
         '/dev',
       ],
+      ...hidden.flatMap(path => ['--tmpfs', path]),
+      ...shown.flatMap(path => ['--ro-bind', path, path]),
       ...writable.flatMap(path => ['--bind', path, path]),
       ...kept.flatMap(path => ['--ro-bind', path, path]),
       ...['--chdir', directory, '--', command, ...args],
     ],
   }
+}
+
+interface Sight {
+  hidden: string[]
+  /** What of it git needs all the same. */
+  shown: string[]
+}
+
+const NOTHING: Sight = { hidden: [], shown: [] }
+
+/** What sandboxes of agents hide too, without what git itself needs. A git that is in there sees all of it. */
+async function hideFiles({ common }: GitFolder, { command, env }: FencedCall): Promise<Sight> {
+  const folders = [homedir(), ...ownFolders(appPathsFor({ env: process.env })), ...COVERED]
+  const hidden = await realPaths(folders.filter(path => path !== '/'))
+  const isHidden = (path: string) => hidden.some(folder => isInside(path, folder))
+  const ignored = Object.entries(env).find(([, value]) => value === 'core.excludesFile')?.[0]
+  const named = [env['GIT_EXEC_PATH'], env[ignored?.replace('KEY', 'VALUE') ?? '']].flatMap(path => path ?? [])
+  // Objects that the repository borrows from another one.
+  const borrowed = (await readTextIfAny(join(common, 'objects/info/alternates')).catch(() => '')) ?? ''
+  const lenders = borrowed.split('\n').filter(line => isAbsolute(line))
+  const [program = command] = await realPaths([command])
+  if (isHidden(program)) return NOTHING
+  return { hidden, shown: (await realPaths([...named, ...lenders])).filter(isHidden) }
+}
+
+async function realPaths(paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(paths.map(path => realpath(path).catch(() => [])))
+  return [...new Set(found.flat())].sort()
 }
 
 /** The folder of a path in an argument (`--prefix=/tmp/x/`): the path itself may be made or removed. */

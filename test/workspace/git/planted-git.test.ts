@@ -8,6 +8,7 @@ import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { isolationLevel } from '../../../src/base/process/isolation.ts'
 import { planSandbox } from '../../../src/workspace/command/plan-sandbox.ts'
 import { findGitOperationIn, nameWorkTree, readIndexMarks } from '../../../src/workspace/git/checkout-state.ts'
+import { fenceCall } from '../../../src/workspace/git/fence.ts'
 import { git } from '../../../src/workspace/git/git.ts'
 import { findGitFolder, readGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { committerEnv, hardenCall } from '../../../src/workspace/git/harden.ts'
@@ -240,6 +241,31 @@ test('a pipe where git keeps a file holds up neither pcc nor its git', async t =
   assert.equal(await inTime(git(top, ['status'])), 'in time')
   clearTimeout(clock)
   assert.match(readFileSync(join(root, 'a'), 'utf8'), /one/)
+})
+
+test('git that stores the content of files does not see what is hidden from agents, through whatever link', async t => {
+  const { top, shell } = worktreeOfAgent(t)
+  const home = tempDir(t)
+  writeFileSync(join(home, 'id_rsa'), 'a key\n')
+  const before = process.env['HOME']
+  process.env['HOME'] = home
+  t.after(() => {
+    process.env['HOME'] = before
+  })
+  shell(`ln -s '${home}/id_rsa' link; echo plain > plain`)
+  assert.equal((await git(top, ['hash-object', '-w', 'plain'])).ok, true)
+  assert.match((await git(top, ['hash-object', '-w', 'link'])).stderr, /No such file/)
+  const index = join(tempDir(t), 'index')
+  const folder = await findGitFolder(top)
+  const call = {
+    directory: top,
+    command: '/usr/bin/git',
+    args: [],
+    asked: ['add', '.'],
+    env: { GIT_INDEX_FILE: index },
+  }
+  assert.ok((await fenceCall(folder, call)).args.includes('--tmpfs'))
+  assert.equal((await git(top, ['add', '.'], { env: { GIT_INDEX_FILE: index } })).ok, true)
 })
 
 /** Puts a folder before the others on the PATH of this process, as an activated virtual environment does. */
