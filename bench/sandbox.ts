@@ -13,7 +13,8 @@ import { openInstallation, run } from './program.ts'
 import type { BenchRow } from './row.ts'
 import { NO_OP_GATES, notesProject, onlyIn, taskOf } from './workspace/notes-project.ts'
 
-const ROUNDS = 5
+/** Each round is forty tasks of the real agent, in the project and in worktrees, and the first one warms up: more would take minutes. */
+const ROUNDS = 2
 const STARTS = 25
 const NAMES = ['alpha', 'bravo', 'charlie', 'delta', 'echo', 'foxtrot', 'golf', 'hotel', 'india', 'juliet']
 

@@ -11,7 +11,7 @@ const MOST_LINKS = 40
  * place of any folder of its project, of `node_modules` on the PATH for instance, and a mount would show what it leads to.
  */
 export function followLinks(path: string, hidden: readonly string[]): string | undefined {
-  if (realpathSync(path) === path) return path
+  if (realpathSync.native(path) === path) return path
   let names = path.split('/').filter(Boolean)
   let at = '/'
   let links = 0
