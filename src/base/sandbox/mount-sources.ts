@@ -35,6 +35,14 @@ export function followLinks(path: string, hidden: readonly string[]): string | u
   return at
 }
 
+/** Whether a link on the way lies in a checkout, where an agent can put one. */
+export function passesLinkOfCheckout(path: string): boolean {
+  for (let at = path; at !== dirname(at); at = dirname(at))
+    if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() && checkoutAround(dirname(at)) !== undefined)
+      return true
+  return false
+}
+
 /** The nearest folder above that has a repository. */
 function checkoutAround(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {

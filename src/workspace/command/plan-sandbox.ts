@@ -7,6 +7,7 @@ import { AppError } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { type Bubblewrap, findNeededSandbox, lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import { makeScratch, type Scratch } from '../../base/sandbox/home.ts'
+import { passesLinkOfCheckout } from '../../base/sandbox/mount-sources.ts'
 import { openSandbox, type Sandbox } from '../../base/sandbox/sandbox.ts'
 import { NO_NEEDS, type SandboxSettings } from '../../base/sandbox/settings.ts'
 import { checkProject } from '../../base/sandbox/visible-paths.ts'
@@ -48,8 +49,8 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   const made = await findNeededSandbox(name, mode, () => lookForBubblewrap({ PATH }))
   if (!made) return { settings: undefined }
   if ('problem' in made) return { settings: undefined, missing: made }
-  // Somebody has put a link in its place: it could lead to what must stay hidden, and then there would be no sandbox.
-  if ((await realpath(project).catch(() => project)) !== project) throw new AppError('sandbox_link', { path: project })
+  // An agent of the checkout around it may have put the link in its place: it could lead to what must stay hidden, and then there would be no sandbox.
+  if (passesLinkOfCheckout(project)) throw new AppError('sandbox_link', { path: project })
   const settings: SandboxSettings = {
     // Tried only once: who was admitted because of the sandbox is never started without it.
     ...{ mode: 'required', made },
