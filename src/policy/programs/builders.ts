@@ -299,8 +299,13 @@ export const BUILDERS: ProgramRules = {
     if (verb?.value === 'cmd' || verb?.value === 'do') call.run(rest)
     if (verb?.value === 'eval' && rest[0]) judgeInline(call, rest[0])
     if (verb) judgeStep(call, verb)
-    const code = rest.find((_, at) => /^(-e|--eval)$/.test(rest[at - 1]?.value ?? ''))
-    if (code) judgeInline(call, code)
+    for (const [at, flag] of rest.entries()) {
+      const [, glued] = /^(?:--eval=|-e=?(?=.))(.*)$/s.exec(flag.value) ?? []
+      const code = glued === undefined ? rest[at + 1] : deriveArg(glued, flag)
+      if ((glued !== undefined || /^(-e|--eval)$/.test(flag.value)) && code) judgeInline(call, code)
+      const file = /^(-r|--require)$/.test(flag.value) ? rest[at + 1] : undefined
+      if (file) judgeScriptFile(call, file)
+    }
     MIX(call)
   },
 }

@@ -1,7 +1,8 @@
+import { resolve } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
+import { type Arg, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
 
 const VALUED = [
@@ -218,7 +219,7 @@ function judgeRun(call: ProgramCall, verb: Arg): undefined {
     call.args.every(arg => arg.known) &&
     own.every(arg => /^(-[it]+|--interactive|--tty)$/.test(arg.value)) &&
     LOOKS.test(inner[0]?.value ?? '')
-  const isPlain = verb.value === 'run' && image !== undefined && isPlainRun(own, image)
+  const isPlain = verb.value === 'run' && image !== undefined && isPlainRun(call, own, image)
   call.say(
     looks ? 'container.read' : isPlain ? 'container.compose' : 'container.run',
     'MEDIUM',
@@ -229,12 +230,16 @@ function judgeRun(call: ProgramCall, verb: Arg): undefined {
 }
 
 /** `docker run --rm -v "$PWD":/app -w /app node:20 …`: an official image that gets the project and nothing else, and leaves nothing behind. */
-function isPlainRun(flags: readonly Arg[], image: Arg): boolean {
-  const line = flags.map(({ value, text }) => (value.includes(HOLE) ? text : value)).join(' ')
+function isPlainRun({ scope, fence }: ProgramCall, flags: readonly Arg[], image: Arg): boolean {
+  const line = flags.map(({ value }) => value).join(' ')
+  const mounts = [...line.matchAll(/(?:-v|--volume)[ =]([^: ]+):/g)].map(([, source = '']) => source)
   return (
     OFFICIAL.test(image.value) &&
+    flags.every(arg => arg.known) &&
+    scope.cwd !== undefined &&
+    mounts.every(source => isInside(resolve(scope.cwd ?? '/', source), fence.boundary)) &&
     /(^| )--rm( |$)/.test(line) &&
-    /^((--rm|-i|-t|-it|-ti|--init|--pull=missing|(-w|--workdir)[ =]\/[\w/-]+|(-v|--volume)[ =](\.|"?\$(\{PWD\}|PWD|\(pwd\))"?|\/proj):\/[\w/-]+(:ro)?)( |$))+$/.test(
+    /^((--rm|-i|-t|-it|-ti|--init|--pull=missing|(-w|--workdir)[ =]\/[\w/-]+|(-v|--volume)[ =](\.|\/[\w./-]+):\/[\w/-]+(:ro)?)( |$))+$/.test(
       line,
     )
   )

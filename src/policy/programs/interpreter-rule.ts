@@ -33,6 +33,8 @@ export function interpreter(language: Language): ProgramRule {
     const [code, ...more] = findFlags(args, language.inline, shorts)
     for (const { value } of more) if (value && value !== code?.value) judgeInline(call, value)
     if (code) judgeFiles(call, code.value, language)
+    const keeps = /^(perl|ruby)/.test(call.name) && args.find(arg => /^-[a-zA-Z0-9]*i[^a-zA-Z]*[*/]/.test(arg.value))
+    if (keeps) call.say('write.outside', 'HIGH', `${keeps.text} keeps copies in another folder`, keeps)
     if (code?.value && emptiesFiles(call, args, code.value))
       call.say('file.delete', 'HIGH', 'a program that prints nothing empties the files', code.value)
     if (code?.value && /^perl/.test(call.name) && SUBSTITUTES.test(code.value.value) && code.value.known)
@@ -75,9 +77,12 @@ export function interpreter(language: Language): ProgramRule {
   }
 }
 
-/** `s/a/b/g`, without the flags that run the replacement, and without code in a pattern. */
+/**
+ * `s/a/b/g`, without the flags that run the replacement, without code in a pattern or in an index (`$1[…]`), and without a pattern that takes
+ * whole lines away.
+ */
 const SUBSTITUTES =
-  /^\s*(s\/((?!\(\?\??\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/([^/\\@$`{}]|\\[^\\]|\$\d|\$\{\d\})*\/[gimsx]*\s*;?\s*)+$/
+  /^\s*(s\/(?!\^?\(?\.[*+]\??\)?\$?\/\/)((?![?*]\s*\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/([^/\\@$`{}]|\\[^\\]|\$\d(?![[{\d]|->)|\$\{\d\}(?![[{]|->))*\/[gims]*\s*;?\s*)+$/
 
 /** `perl -i -ne '' f`: in place, with a program that prints nothing. With `-p` every line is printed. */
 function emptiesFiles({ name }: ProgramCall, args: readonly Arg[], { known, value }: Arg): boolean {

@@ -115,18 +115,27 @@ function curl(call: ProgramCall): undefined {
  */
 function isOwnServer({ name, args }: ProgramCall): boolean {
   const addresses = findOperands(args, CURL_VALUED)
+  const flags = args.filter(isFlag)
   return (
-    name === 'curl' && addresses.length > 0 && addresses.every(({ value, known }) => known && OWN_SERVER.test(value))
+    name === 'curl' &&
+    addresses.length > 0 &&
+    addresses.every(({ value, known }) => known && OWN_SERVER.test(value)) &&
+    flags.every(({ value }) => OWN_FLAGS.test(value))
   )
 }
 
 const CURL_VALUED =
-  '-X --request -H --header -d --data --data-raw --data-ascii --json -w --write-out -m --max-time --connect-timeout -A --user-agent --retry -o --output'.split(
+  '-X --request -H --header -d --data --data-raw --data-ascii --json -w --write-out -m --max-time --connect-timeout'.split(
     ' ',
   )
 
+/** Flags with which the request goes where the address says. */
+const OWN_FLAGS =
+  /^(-[sSifvk]+|-[XHdwm]|-X[A-Z]+|-s?X|--(request|header|data|data-raw|data-ascii|json|write-out|max-time|connect-timeout)|--(silent|show-error|include|fail|fail-with-body|verbose|compressed))$/
+
+/** Ports at which frameworks start their servers. Others are of engines, registries, tunnels and databases. */
 const OWN_SERVER =
-  /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\])?:(30\d\d|3[12]\d\d|333\d|4[0-2]\d\d|432\d|5[01]\d\d|5173|80[0-7]\d|808[0-57-9]|8787|900[1-9])(?<!:8001)([/?].*)?$/
+  /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\]):(300\d|4000|4200|4321|5000|517\d|80[08]0|8081|8787)(\/[^{}[\]]*)?$/
 
 /** Whether a file that is fetched stays in a sandbox and is by its name nothing that any program runs or is set up by. */
 function isDataFile(call: ProgramCall, file: Arg | undefined): boolean {

@@ -2,127 +2,176 @@ import type { ProgramCall } from '../classify/call.ts'
 import { explainWritten, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
 
-// Short program texts that only compute, read files of the project and print. What a text can reach is decided by the modules that it
-// loads and by the names in it, so both are lists of what is allowed.
+// Short program texts that only compute, read files of the project by their names and print. What a text can reach is decided by the modules
+// that it loads, the members that it names and the built-in functions, so all of them are lists of what is allowed.
 
-/** Modules of Python without a way to processes, the network or other files, but for the names in `REACHING`. */
 const MODULES = new Set(
-  `json re math cmath sys tomllib csv ast dis inspect textwrap itertools functools collections datetime time calendar decimal fractions statistics
-   random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml configparser difflib pathlib
-   operator bisect heapq numbers keyword locale html graphlib zoneinfo colorsys abc copy contextlib`.split(/\s+/),
+  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy'.split(
+    ' ',
+  ),
 )
 
-/** Names by which such a module, or the language itself, reaches further. */
-const REACHING =
-  /\b(_\w*|\w*__\w*|os|io|sys\s*\.\s*modules|modules|subprocess|shutil|socket|builtins|codecs|ctypes|importlib|posix|nt|pty|site|runpy|code|multiprocessing|threading|asyncio|signal|tempfile|glob|fileinput|linecache|pickle|shelve|dbm|sqlite3|getattr|setattr|delattr|hasattr|vars|locals|globals|eval|exec|compile|input|breakpoint|memoryview|f_\w+|gi_\w+|cr_\w+|co_\w+|func_\w+|mro|unsafe_load|full_load|save\w*|tofile|fromfile|dump|dump_all|memmap|DataSource|ctypeslib|f2py|genfromtxt|loadtxt|fromregex|write\w*|touch|mkdir|rmdir|unlink|rename|symlink_to|hardlink_to|link_to|chmod|lchmod|home|expanduser|cwd|owner|group|iterdir|glob|rglob|walk|absolute|resolve|parent|parents|settrace|setprofile|addaudithook|stdout|stderr|stdin|exc_info|breakpointhook|displayhook|excepthook|path_hooks|meta_path|getsourcefile|currentframe|stack|trace|to_(?:csv|json|excel|parquet|pickle|sql|hdf|html|feather|stata|gbq|clipboard|xml|latex|orc)|read_(?!csv\b|json\b|parquet\b|text\b)\w+|query|HDFStore|ExcelWriter|getmembers|getmembers_static|getattr_static|getmodule|attrgetter|methodcaller|types|FunctionType|CodeType|testing|distutils|compat|core|runstring|rundocs|joinpath|with_name|with_suffix|with_stem|make_dataclass|Formatter)\b/
+/** Members of those modules and of the values that they make. None takes the name of a file, a function by its name, or code. */
+const MEMBERS = new Set(
+  `loads load dumps JSONDecodeError findall finditer search match fullmatch sub split compile escape group groups groupdict start end span
+   I M S IGNORECASE MULTILINE DOTALL sqrt pi e sin cos tan atan atan2 asin acos exp log log2 log10 floor ceil pow gcd lcm factorial comb perm
+   isclose isnan isinf inf nan hypot radians degrees prod trunc fsum version version_info major minor micro platform maxsize byteorder exit
+   reader DictReader fieldnames parse walk literal_eval FunctionDef ClassDef dis dedent indent wrap fill shorten chain product permutations
+   combinations groupby islice count cycle repeat accumulate zip_longest reduce lru_cache cache wraps Counter defaultdict OrderedDict namedtuple
+   deque most_common date datetime timedelta timezone utc now today strftime strptime isoformat fromisoformat fromtimestamp timestamp year month day
+   hour minute second weekday days seconds total_seconds time perf_counter monotonic monthrange isleap Decimal Fraction quantize mean median mode
+   stdev pstdev variance randint choice choices random seed sample shuffle uniform gauss ascii_letters ascii_lowercase ascii_uppercase digits
+   punctuation name category normalize pack unpack calcsize crc32 adler32 sha256 sha1 md5 sha512 blake2b hexdigest digest uuid4 uuid5 NAMESPACE_DNS
+   python_version system machine release pprint pformat List Dict Optional Any Union dataclass field asdict Enum auto value safe_load
+   safe_load_all unified_diff ndiff SequenceMatcher ratio get_close_matches itemgetter bisect_left bisect_right insort heappush heappop heapify
+   nlargest nsmallest unescape ZoneInfo deepcopy
+   append extend insert pop items keys values get update setdefault add discard union intersection difference issubset sort reverse index
+   join strip lstrip rstrip splitlines startswith endswith upper lower title capitalize replace find rfind isdigit isalpha isalnum isspace zfill
+   ljust rjust center partition rpartition encode decode hex bit_length is_integer real imag read readline readlines casefold removeprefix
+   removesuffix maketrans translate
+   Path read_text exists is_file is_dir stem suffix suffixes stat st_size st_mtime
+   array asarray arange linspace zeros ones eye full reshape ravel flatten shape size ndim dtype T dot matmul linalg inv det eig eigvals norm solve
+   sum min max std var argmin argmax argsort cumsum diff unique where concatenate stack vstack hstack transpose astype tolist item default_rng
+   integers int8 int16 int32 int64 uint8 float32 float64 percentile quantile clip allclose isfinite abs round any all
+   DataFrame Series read_csv read_json read_parquet head tail describe columns dtypes iloc loc isna isnull notna dropna fillna sort_values
+   sort_index value_counts nunique reset_index set_index drop_duplicates duplicated corr to_dict to_list to_datetime`.split(
+    /\s+/,
+  ),
+)
 
-/** Whether a program text in Python only computes and prints, or reads files of the project by their names. */
-export function isPlainPython(text: string): boolean {
-  return (
-    text.length <= 2_000 &&
-    staysPlain(text) &&
-    !REACHING.test(hideStrings(text.replace(LISTS_CODE, ''))) &&
-    readsByName(text)
+/** Built-in functions of Python that reach further than their arguments, and `type`, which makes another path of a path. */
+const BUILT_IN =
+  /^(aiter|anext|breakpoint|bytearray|callable|classmethod|compile|copyright|credits|delattr|dir|eval|exec|exit|getattr|globals|hasattr|help|id|input|license|locals|memoryview|object|property|quit|setattr|staticmethod|super|type|vars)$/
+
+/** Names that open files: each must be called at once, with a name of a file. */
+const OPENERS = /\b(open|Path|read_csv|read_json|read_parquet)\b/
+const OPENED =
+  /\b(?:open|Path|read_csv|read_json|read_parquet)\s*\(\s*(['"])([\w-][\w./-]*)\1\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*encoding\s*=\s*['"][\w-]+['"]\s*)?\)/g
+
+/** Whether a program text in Python only computes and prints, or reads files of the project by their names. The files are judged too. */
+export function isPlainPython(call: ProgramCall, code: Arg): boolean {
+  const { value } = code
+  if (value.length > 2_000 || !staysPlain(value, MEMBERS) || !opensOnly(value, OPENED)) return false
+  const paths = [...value.matchAll(OPENED)].map(([, , path = '']) => path)
+  if (paths.some(path => path.split('/').includes('..'))) return false
+  for (const path of paths) call.path(deriveArg(path, code), 'read')
+  return true
+}
+
+/** What holds for a text that computes and for one that edits. */
+function staysPlain(text: string, members: ReadonlySet<string>): boolean {
+  // Names in strings count too: a format can follow them.
+  const bare = readPython(text.replace(LISTS_CODE, ''))
+  if (bare === undefined || /__(?!(main|version|name)__)/.test(text)) return false
+  if (/['"](\/|~|\.\.)/.test(text) && /\b(open|Path|read_\w+)\b/.test(bare)) return false
+  // A path can be put together: `.replace(x)` renames, and `path / x` is another file.
+  if (
+    /\b(pathlib|Path)\b/.test(bare) &&
+    (/\//.test(bare) || /\.\s*replace\b(?!\s*\([^,()[\]{}*]*,\s*[^)\s*])/.test(bare))
   )
+    return false
+  if (/\bload\b/.test(bare) && /\b(numpy|yaml|pandas)\b/.test(bare)) return false
+  if (!loadsOnly(bare)) return false
+  if (![...bare.matchAll(/\.\s*([A-Za-z_]\w*)/g)].every(([, name = '']) => members.has(name))) return false
+  const words = bare.replace(/\.\s*[A-Za-z_]\w*/g, ' ').match(/[A-Za-z_]\w*/g) ?? []
+  return words.every(word => !BUILT_IN.test(word) && (!word.startsWith('_') || /^(_|__name__|__version__)$/.test(word)))
+}
+
+function loadsOnly(bare: string): boolean {
+  const lines = bare.match(/(?<![.\w])(import|from)\b[^\n;]*/g) ?? []
+  return lines.every(line => {
+    const [, from, names = ''] =
+      /^from\s+(\w+)\s+import\s+(\w+(?:\s+as\s+\w+)?(?:\s*,\s*\w+(?:\s+as\s+\w+)?)*)\s*$/.exec(line) ?? []
+    if (from !== undefined)
+      return (
+        MODULES.has(from) &&
+        names.split(',').every(part => MEMBERS.has(/\w+/.exec(part)?.[0] ?? '')) &&
+        !/\b(open|Path|load|read_\w+)\s+as\b/.test(names)
+      )
+    const modules = /^import\s+(\w+(?:\s+as\s+\w+)?(?:\s*,\s*\w+(?:\s+as\s+\w+)?)*)\s*$/.exec(line)?.[1]
+    return modules?.split(',').every(part => MODULES.has(/\w+/.exec(part)?.[0] ?? '')) === true
+  })
+}
+
+/** Whether every name that opens a file is called at once, with a file that is named in the text. */
+function opensOnly(text: string, opened: RegExp): boolean {
+  const bare = readPython(text.replace(LISTS_CODE, '').replace(opened, "''"))
+  return bare !== undefined && !OPENERS.test(bare.replace(/\bfrom\s+\w+\s+import\s[^\n;]*/g, ''))
 }
 
 /** All files of code below a folder. */
 const LISTS_CODE =
   /\.\s*r?glob\s*\(\s*(['"])(\*\*\/)?\*?[\w-]*\.(py|ts|tsx|js|jsx|go|rs|rb|java|kt|c|h|cpp|css|md|html|vue|sql)\1\s*\)/g
 
-/** What holds for a text that computes and for one that edits. */
-function staysPlain(text: string): boolean {
-  // Names in strings count too: a format can follow them.
-  if (/__(?!(main|version|name)__)/.test(text) || !loadsOnly(text)) return false
-  const bare = hideStrings(text)
-  // `.replace(x)` of a path renames, `.open('w')` writes, and `path / 'x'` is another file.
-  if (/\.\s*replace\s*\(\s*[^,()]*\)|\.\s*open\b|[\w)\]]\s*\/\s*f?'/.test(bare)) return false
-  return !/(?<!\b(json|tomllib)\s*\.\s*)\bload\b/.test(bare)
-}
-
-function loadsOnly(text: string): boolean {
-  const bare = hideStrings(text)
-  const lines = bare.match(/(?<![.\w])(import|from)\b[^\n;]*/g) ?? []
-  return lines.every(line => {
-    const from = /^from\s+([\w.]+)\s+import\s/.exec(line)?.[1]
-    const names = from !== undefined ? [from] : line.replace(/^import\s+/, '').split(',')
-    return names.every(name => MODULES.has(/^\s*(\w+)/.exec(name)?.[1] ?? ''))
-  })
-}
-
-/** Whether every file that is opened is named in the text, and only read. */
-function readsByName(text: string): boolean {
-  const left = text.replace(
-    /\b(open|Path|read_csv|read_json|read_parquet)\s*\(\s*(['"])[\w-][\w./-]*\2\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*encoding\s*=\s*['"][\w-]+['"]\s*)?\)/g,
-    '',
+/**
+ * A text in Python without comments and with empty strings; what a string formats stays. `undefined` if it is not sure where a string ends, or
+ * if a name may be another one, as Python reads letters of other scripts.
+ */
+export function readPython(text: string): string | undefined {
+  let isClear = !/[^\t\n\x20-\x7e]/.test(text.replace(/[^\x00-\x7f]/g, ' ')) && !/#[^\n]*coding[:=]/.test(text)
+  const bare = text.replace(
+    /#[^\n]*|([A-Za-z]*)('''(?:[^\\]|\\[\s\S])*?'''|"""(?:[^\\]|\\[\s\S])*?"""|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g,
+    (_, prefix: string | undefined, quoted: string | undefined) => {
+      if (quoted === undefined) return ''
+      if (!/^([rbuft]|[bft]r|r[bft])?$/i.test(prefix ?? '')) isClear = false
+      if (!/[ft]/i.test(prefix ?? '')) return "''"
+      const inner = quoted.startsWith('"') ? FIELDS_WITH_SINGLE : FIELDS
+      if (/^('''|""")/.test(quoted) || !inner.test(quoted.slice(1, -1))) isClear = false
+      return `('' ${(quoted.slice(1, -1).match(/\{[^{}]*\}/g) ?? []).map(field => `(${field.slice(1, -1).replace(/'[^']*'/g, "''")})`).join(' ')})`
+    },
   )
-  return (
-    !/\b(open|Path|PosixPath|PurePath|read_csv|read_json|read_parquet)\s*\(/.test(hideStrings(left)) &&
-    !/['"](\/|~|\.\.)/.test(text)
-  )
+  return isClear && !/[^\t\n\x20-\x7e]|["\\`]/.test(bare) && !/'/.test(bare.replaceAll("''", '')) ? bare : undefined
 }
-
-function hideStrings(text: string): string {
-  return text
-    .replace(/'''[\s\S]*?'''|"""[\s\S]*?"""|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, "''")
-    .replace(/#[^\n]*/g, '')
-}
+const FIELDS = /^([^{}]|\{[^{}'"\\]*\})*$/
+const FIELDS_WITH_SINGLE = /^([^{}]|\{[^{}'"\\]*('[^'"{}\\]*'[^{}'"\\]*)*\})*$/
 
 /** Names of other languages in texts that only compute and print, besides names of a single letter. */
 const WORDS: Record<string, Set<string>> = {
   ruby: new Set(
-    `puts p pp print require json yaml csv set date time JSON YAML CSV File read parse load_file safe_load dig keys values map select reject
+    `puts p pp print require json yaml csv set date time JSON YAML CSV File read parse safe_load dig keys values map select reject
      sort sort_by uniq first last count size length sum min max join split each each_with_index each_with_object to_s to_i to_f to_a
      to_h to_sym inspect name key values_at fetch include any all none group_by tally zip flatten compact reverse upcase downcase strip gsub
-     sub match scan Date Time now today strftime Set nil true false if else unless end do in then and or not ENV_NONE RUBY_VERSION`.split(
-      /\s+/,
-    ),
-  ),
-  rails: new Set(
-    `puts p pp print count find find_by where first last limit pluck order group having sum average minimum maximum columns column_names map
-     name all exists size length inspect to_a to_s keys values desc asc distinct attributes as_json to_json ids not joins includes left_joins
-     select table_name reflect_on_all_associations validators nil true false status open closed id created_at updated_at type email title`.split(
+     sub match scan Date Time now today strftime Set nil true false if else unless end do in then and or not RUBY_VERSION`.split(
       /\s+/,
     ),
   ),
   php: new Set(
     `echo print print_r var_dump var_export count strlen strtoupper strtolower implode explode json_encode json_decode phpversion date time
-     PHP_VERSION PHP_EOL PHP_OS PHP_OS_FAMILY PHP_INT_MAX PHP_INT_SIZE extension_loaded array_keys array_values array_sum range sort max min round
-     true false null App Models all first find where pluck exists latest oldest sum avg get toArray str_repeat ucfirst trim number_format intdiv`.split(
-      /\s+/,
-    ),
+     PHP_VERSION PHP_EOL PHP_OS PHP_OS_FAMILY PHP_INT_MAX PHP_INT_SIZE extension_loaded array_keys array_values array_sum range max min round
+     true false null str_repeat ucfirst trim number_format intdiv`.split(/\s+/),
   ),
   elixir: new Set(
     `IO inspect puts Enum sum map filter reduce count sort sort_by max min join into zip uniq reverse take drop range String upcase downcase split
-     length Map keys values get put List first last Integer to_string parse Float round Kernel div rem fn end do if else true false nil and or not`.split(
+     length Map keys values get put List first last Integer to_string parse Float round div rem fn end do if else true false nil and or not`.split(
       /\s+/,
     ),
   ),
+}
+
+/** One number about a model: `puts Order.where(status: :open).count`, `echo App\Models\User::count();`. */
+const COUNTS: Record<string, RegExp | undefined> = {
+  rails:
+    /^\s*(puts|p|pp)\s*\(?\s*[A-Z]\w*(::[A-Z]\w*)*(\.where\(\w+: (:\w+|\d+|true|false|nil|["'][\w ]*["'])\))?\.(count|column_names|table_name)\s*\)?\s*;?\s*$/,
+  artisan: /^\s*echo\s+\\?App\\Models\\\w+::count\(\)\s*;?\s*$/,
 }
 
 /** Whether a program text of another language only computes and prints. */
 export function isPlainText(language: string, text: string): boolean {
+  if (COUNTS[language]) return COUNTS[language].test(text)
   const words = WORDS[language]
-  if (
-    words === undefined ||
-    text.length > 600 ||
-    /[`|]\s*["']|`|\$\{|#\{|\$_|\\u|%x|["']\s*\.\s*["']|<<<|\?>/.test(text)
-  )
+  if (words === undefined || text.length > 600) return false
+  // What stands outside of strings cannot begin a string of another kind, run a text, name a variable of the language or call a value.
+  const bare = text.replace(/'[^'\\\n]*'|"(?:[^"\\$#\n]|\\[nt])*"/g, ' 0 ')
+  if (!/^(?:[\w\s.(){}|,;[\]+*<>=!&:-]|[a-z]\?(?=[ (){};,.]))*$/.test(bare) || /<<|&(?!:[a-z_]+\b)/.test(bare))
     return false
-  // A text or a variable that is called is a function of that name, and what is required is of the language itself.
-  if (/(\$\w+|["'\])])\s*\(/.test(text.replace(/\)\s*(?=\))/g, ')')) && language === 'php') return false
+  if (language === 'php' && /->|::|[|&]|[\])]\s*\(|\b0\s*\(/.test(bare)) return false
+  if (language === 'elixir' && /:/.test(bare)) return false
+  // What is required is of the language itself, and a file is read only by its plain name.
   if (/\brequire\b(?!\s*\(?\s*["'](json|yaml|csv|set|date|time|pp)["'])/.test(text)) return false
-  // A file is read only by its plain name.
-  if (/\b(read|load_file)\b(?!\s*\(\s*["'][\w-][\w/-]*(\.[\w-]+)*["']\s*\))/.test(text)) return false
-  const bare = text.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, ' ').replace(/(?<=[{(,]\s*)\w+:(?!:)/g, ' ')
-  // A model of the project is a name with a capital letter; the standard library's are not models.
-  const isModel = (name: string) =>
-    (language === 'rails' || language === 'php') && /^[A-Z][a-z]\w*$/.test(name) && !LIBRARY.test(name)
-  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(name => words.has(name) || isModel(name) || /^[a-z]$/.test(name))
+  if (/\bread\b(?!\s*\(\s*["'][\w-][\w/-]*(\.[\w-]+)*["']\s*\))/.test(text)) return false
+  const names = bare.replace(/(?<=[{(,]\s*)\w+:(?!:)/g, ' ').match(/[A-Za-z_]\w*/g) ?? []
+  return names.every(name => words.has(name) || /^[a-z]$/.test(name))
 }
-
-const LIBRARY =
-  /^(Rails|File|IO|Dir|Kernel|Process|Open\w*|Object|Module|Class|Active\w*|Application\w*|Action\w*|Net|Socket|Fileutils|FileUtils|Pathname|Tempfile|Marshal|Method|Binding|Signal|Thread|Etc|Artisan|Storage|Illuminate|Process|Http|Cache|Config|Env|Crypt|Hash|Mail|Queue|Redis|Schema|Doctrine|Reflection\w*|Closure|Splfile\w*|SplFile\w*|Phar\w*|Directory\w*|Exception|System|Code|Port|Node|Agent)$/
 
 /**
  * Whether a program text in Python does nothing but read files of the project by their names, change their texts and write them back.
@@ -130,16 +179,13 @@ const LIBRARY =
  */
 export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   const { value } = code
-  if (value.length > 8_000 || !staysPlain(value) || explainWritten('', value)) return false
+  if (value.length > 8_000 || !staysPlain(value, EDITING) || !opensOnly(value, CHANGED) || explainWritten('', value))
+    return false
   // Without reading it first, a file would be replaced and not changed.
   if (!/\.\s*(read_text|read|readlines)\s*\(/.test(value) || /\.\s*write\w*\s*\(\s*(''|"")?\s*\)/.test(value))
     return false
-  const paths = [...value.matchAll(/\b(?:open|Path)\s*\(\s*(['"])([\w-][\w./-]*)\1/g)].map(([, , path = '']) => path)
-  const calls = hideStrings(value).match(/\b(open|Path|PosixPath|PurePath)\s*\(/g) ?? []
-  if (paths.length === 0 || paths.length !== calls.length || paths.some(path => path.split('/').includes('..')))
-    return false
-  const rest = hideStrings(value).replace(/\.\s*(write_text|write|writelines)\s*\(/g, '(')
-  if (REACHING.test(rest)) return false
+  const paths = [...value.matchAll(CHANGED)].map(([, , path = '']) => path)
+  if (paths.length === 0 || paths.some(path => path.split('/').includes('..'))) return false
   const files = paths.map(path => deriveArg(path, code))
   if (!files.every(file => staysInSandbox(file, call))) return false
   for (const file of files) {
@@ -154,6 +200,10 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   )
   return true
 }
+
+const EDITING = new Set([...MEMBERS, 'write_text', 'write', 'writelines', 'close'])
+const CHANGED =
+  /\b(?:open|Path)\s*\(\s*(['"])([\w-][\w./-]*)\1\s*(,\s*['"][rw]t?['"]\s*)?(,\s*(?:encoding|newline)\s*=\s*['"][\w-]*['"]\s*)*\)/g
 
 /** Judges the strings of a text that only reads: each may be the name of a file. */
 export function judgeStrings(call: ProgramCall, code: Arg): undefined {

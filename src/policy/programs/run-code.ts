@@ -6,7 +6,7 @@ import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
-import { isPlainPython, isPlainText, judgeEdits, judgeStrings } from './plain-code.ts'
+import { isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
 import { judgeScriptSteps, judgeStep } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
@@ -32,7 +32,7 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   }
   if (PRINTS_A_TEXT.test(code.value) || PRINTS_A_VERSION.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
-  const computes = COMPUTING.test(call.name) && onlyComputes(code.value)
+  const computes = COMPUTING.test(call.name) && onlyComputes(call.name, code.value)
   // In a text that only computes, the words of a command are a string.
   const shapes = [...ALARMING.filter((_, index) => !(computes && index === COMMAND_WORDS)), FOREIGN]
   if (isPlain(call, code)) {
@@ -48,18 +48,20 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   const hit = shapes.map(shape => shape.exec(code.value)).find(match => match !== null)
   if (hit)
     return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
+  if (computes) judgeStrings(call, code)
   if (computes)
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
   call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
 
 /** Languages whose words are in `PLAIN`. In another one a plain word may do anything. */
-const COMPUTING = /^(python|pypy|py$|ipython|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript$|R$|julia)/
+const COMPUTING = /^(python|pypy|py$|ipython|node|deno|bun|tsx|ts-node|awk|gawk|mawk|nawk)/
 
 /** Whether a text only computes and prints, by the modules and the names in it. */
-function isPlain(call: ProgramCall, { value }: Arg): boolean {
+function isPlain(call: ProgramCall, code: Arg): boolean {
+  const { value } = code
   if (ALARMING.some((shape, at) => at !== LOADS_CODE && shape.test(value))) return false
-  return PYTHON.test(call.name) ? isPlainPython(value) : isPlainText(LANGUAGES[call.name] ?? '', value)
+  return PYTHON.test(call.name) ? isPlainPython(call, code) : isPlainText(LANGUAGES[call.name] ?? '', value)
 }
 
 /** Places in `ALARMING`: what loads code, and what writes files. */
@@ -73,7 +75,7 @@ const LANGUAGES: Record<string, string | undefined> = {
     rails: 'rails',
     'bin/rails': 'rails',
     php: 'php',
-    artisan: 'php',
+    artisan: 'artisan',
     mix: 'elixir',
     elixir: 'elixir',
   },
@@ -102,15 +104,37 @@ const OPENS = /\bopen\b/
 const OPENS_TO_READ =
   /\bopen\s*\(\s*(['"])\w[\w/-]*(\.[\w/-]+)*\1\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*encoding\s*=\s*['"][\w-]+['"]\s*)?\)/g
 
-function onlyComputes(code: string): boolean {
+function onlyComputes(program: string, code: string): boolean {
   if (code.length > 600 || /__(?!(main|version|name|file)__)/.test(code) || OPENS.test(code.replace(OPENS_TO_READ, '')))
     return false
   // Concatenated strings may be the pieces of a name.
   if (/["'`]\s*(\+|\.\.|\.)\s*["'`]/.test(code)) return false
-  const bare = code.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/g, ' ').replace(/\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' ')
-  if (/[`|<>]{1,2}\s*["'`]|`|["']/.test(bare) || /\/[^/]*["'][^/]*\//.test(code)) return false
-  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
+  // A format follows names, and of `os` only what it says about paths is harmless.
+  const used = code.replace(/\bimport [\w, ]+/g, '')
+  if (PYTHON.test(program) && /\.\s*format\b|\bos\b(?!\s*\.\s*path\b)|\bas\s/.test(used)) return false
+  const bare = PYTHON.test(program) ? readPython(code.replace(OPENS_TO_READ, ' ')) : readJavaScript(code)
+  return (bare?.match(/[A-Za-z_]\w*/g) ?? ['?']).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
 }
+
+/** A text in JavaScript without its strings and what may be done with modules. `undefined` if it is not sure what is a string, or if a member is computed. */
+function readJavaScript(code: string): string | undefined {
+  const left = MODULE_USES.reduce((text, shape) => text.replace(shape, ' 0 '), code)
+  const bare = left
+    .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, ' 0 ')
+    .replace(/(?<=[(,=!&|?:{;]\s*)\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' 0 ')
+  if (/[`"']|\/\*|\b(require|import|process|fs|readFileSync|open|os|v8)\b/.test(bare)) return undefined
+  if (/\/[^/]*["'][^/]*\//.test(left) || /["'](constructor|prototype)["']/.test(left)) return undefined
+  return /[\w)\]]\s*\[(?!\s*\d+\s*\])|[\])]\s*\(/.test(bare) ? undefined : bare
+}
+
+/** Uses of modules that read one file of the project by its plain name, or say what runs. */
+const MODULE_USES = [
+  /\b(?:const|let|var)\s+fs\s*=\s*require\(\s*['"](node:)?fs['"]\s*\)\s*[;,]/g,
+  /(?:\brequire\(\s*['"](?:node:)?fs['"]\s*\)|\bfs)\s*\.\s*readFileSync\(\s*(['"])(\.\/)?\w[\w/-]*(\.[\w-]+)*\1\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
+  /(?:\brequire\(\s*['"](?:node:)?fs['"]\s*\)|\bfs)\s*\.\s*readFileSync\(\s*(0|['"]\/dev\/stdin['"])\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
+  /\brequire\(\s*(['"])\.\/[\w/-]+(\.[\w-]+)*\.json\1\s*\)/g,
+  /\bprocess\s*\.\s*(version|versions|platform|arch|argv|memoryUsage\(\)|uptime\(\)|hrtime\(\)|exit\(\d*\))(?!\w)/g,
+]
 
 /** Judges a file whose content runs: a file of the project is routine, any other is foreign code. */
 export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIUM'): undefined {
@@ -173,7 +197,8 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
 }
 
 /** An address on this machine. */
-const LOCAL_ADDRESS = /^[a-z][a-z+]*:\/\/([\w-]+(:[\w-]*)?@)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?([/?].*)?$/i
+const LOCAL_ADDRESS =
+  /^(https?|wss?|postgres(ql)?|mysql|redis|mongodb|amqp):\/\/([\w-]+(:[\w-]*)?@)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?([/?].*)?$/i
 
 /** Flags with which a tool changes none of the files that it is given. */
 const LOOKS = /^(--check|-c|-l|--list-different|--noEmit|--diff|--dry-run|--fix-dry-run|-n)$/

@@ -176,60 +176,80 @@ const PROJECT_TOOL = tool({
   medium: /^(publish|deploy|login|upload|install)$/,
 })
 
-/** Checkers, generators, measuring tools and builders of many languages, which work on the project and send nothing. */
-const WORKS_ON_PROJECT = `verilator iverilog vvp yosys nextpnr-ice40 ghdl verible-verilog-lint svlint tfsec checkov cfn-lint cfn_nag_scan
-  srb steep rbs solhint slither bloaty include-what-you-use gcov gcovr lcov genhtml doxygen pdoc pydeps pipdeptree mutmut
-  asciidoctor mmdc plantuml neato elm-test spago purs odin ameba luacheck stylua busted php-cs-fixer deptrac pyre pytype
-  pip-audit towncrier tensorboard erblint fasterer tapioca packwerk haml-lint slim-lint i18n-tasks annotate wtr testcafe nightwatch detox orval
-  kubb formatjs lingui plop hygen webpack-bundle-analyzer es-check benchstat errcheck ineffassign misspell gosec ent tbls
+/**
+ * Checkers, measuring tools and builders of many languages, which work on the project and send nothing. Tools that run what a word or a
+ * folder's own file says are not among them.
+ */
+const WORKS_ON_PROJECT = `verilator iverilog ghdl verible-verilog-lint svlint tfsec checkov cfn-lint cfn_nag_scan
+  srb steep rbs solhint slither bloaty include-what-you-use gcov gcovr lcov genhtml pdoc pydeps pipdeptree mutmut
+  asciidoctor mmdc neato elm-test purs ameba luacheck stylua busted php-cs-fixer deptrac pyre pytype
+  pip-audit erblint fasterer packwerk haml-lint slim-lint wtr nightwatch
+  formatjs lingui es-check benchstat errcheck ineffassign misspell gosec
   ctags cscope loc onefetch git-cliff conventional-changelog auto-changelog compodoc esdoc mdbook bats shellspec godog robot pabot
-  stryker stryker-js infection mutant uvu japa wasm-bindgen wasm-opt qmake flex bison re2c swig
+  stryker stryker-js infection mutant uvu japa wasm-opt qmake flex bison re2c
   cython optipng jpegoptim cwebp pdftotext tidy csslint lessc stylus bundlesize import-linter lint-imports docformatter pyroma
-  check-manifest validate-pyproject djade curlylint jsonnet jsonnetfmt dhall toml-sort prettierd protolint thrift flatc capnp melos
-  dart_code_metrics sourcery periphery clj-kondo cljfmt hpc weeder nuxi svelte-kit delta difft diff-so-fancy hexyl premake5 gn
-  jdeps javap jps ts-json-schema-generator json2ts json-schema-to-typescript graphql-inspector openapi-diff i18next svgr c3 mypyc pyinstrument
+  check-manifest validate-pyproject djade curlylint jsonnetfmt toml-sort prettierd protolint flatc
+  dart_code_metrics periphery clj-kondo cljfmt weeder delta difft diff-so-fancy hexyl
+  jdeps javap ts-json-schema-generator json2ts json-schema-to-typescript graphql-inspector openapi-diff i18next svgr mypyc
   scc gocyclo gocognit nilaway deadcode gci golint ktfmt google-java-format rubycritic flog flay bundler-audit ruby-audit yard rdoc sdoc
   phploc phpmd phan twigcs pylint-exit vermin refurb pyrefly ty basedpyright zizmor actionlint dotenv-linter editorconfig-checker ec
   checkmake mbake regal cargo-deny cargo-audit cargo-machete cargo-llvm-cov cargo-tarpaulin typst aspell hunspell proselint write-good
-  tsr tsx-lint ls-lint sort-package-json package-lint npm-package-json-lint lockfile-lint pip-compile check-dts dtslint api-documenter`
+  tsr tsx-lint ls-lint sort-package-json package-lint npm-package-json-lint lockfile-lint check-dts dtslint api-documenter`
 
 /** Programs whose words are steps that a file of the project describes. */
-const STEPS =
-  'inv invoke doit mage earthly pio platformio west idf.py arduino-cli conan forge hardhat truffle invoke-build dvc dbt nuke cake psake'
+const STEPS = 'inv invoke doit mage earthly pio platformio west idf.py conan forge hardhat truffle dvc dbt nuke'
 
 /** Programs that talk to a server which a word names. On this machine that is a server of the project. */
-const CLIENTS =
-  'ab wrk wrk2 hey oha bombardier autocannon siege wait-on wait-port lighthouse lhci axe grpcurl evans websocat wscat dredd schemathesis'
+const CLIENTS = 'ab wrk wrk2 hey oha bombardier autocannon siege wait-on wait-port lighthouse axe'
 
 const FAR_VERBS =
   /^(publish|deploy|login|logout|upload|install|uninstall|push|submit|register|auth|send|share|cloud|remote|token|account|flash|erase|broadcast|create|script|run-operation|snapshot|seed|reset|gc|destroy|remove|delete|pull|import|import-url|get-url|exp)$/
 /** An environment that others use. */
 const OTHERS = /(^|[-_./@:=])(prod|production|prd|live|staging|mainnet)([-_./@:]|$)/i
 
+/** Flags that say how much is done and how it is shown, in every tool that has them. What other flags mean differs from tool to tool. */
+const SHOWS =
+  /^(-v|-q|-h|-V|-w|-l|-Wall|-Wextra|-j\d+|--(verbose|quiet|silent|help|version|check|diff|strict|json|color|no-color|summary|list|dry-run|stats|all|lint-only|fix|write|coverage|no-progress|fail-fast|recursive|csv|watch=false|(format|output-format|severity|level|jobs|timeout)=(\d+|json|text|table|csv|xml|sarif|github|junit|html|markdown|compact|unix|error|warning|info|low|medium|high|critical)))$/
+/** Verbs of such tools that look at the project or build it. A word with a dot or a slash, or the name of a folder for code, is a file. */
+const LOOKING =
+  /^(check|lint|test|run|build|generate|doc|docs|verify|format|fmt|report|list|show|status|analyze|analyse|compile|info|diff|stats|typecheck|tc|validate|health|missing|unused|find|scan|audit|coverage|version|help|parse|json|text|html|fix|watch|compare|extract|src|lib|apps?|tests?|specs?|packages|internal|cmd|pkg|features|components|examples|bench|frontend|backend|\d+)$/
+const FILE = /^(\.|(\.\/)?[\w@][\w@+-]*([./][\w@+*.-]+)+\/?|[\w-]+\/|\.\/\.\.\.)$/
+
 /** Tools that are known by what they do, and not by each of their flags. */
 export const PROJECT_TOOLS: ProgramRules = {
   ...named(WORKS_ON_PROJECT.replace(/\s+/g, ' '), call => {
     call.say('tool.other', 'MEDIUM', `${call.name} builds or checks the project`)
-    WORKS(call)
+    judgeToolWords(call, call.args)
+    for (const [at, arg] of call.args.entries()) {
+      const before = call.args[at - 1]?.value ?? ''
+      if (isOutputFlag(arg.value)) continue
+      if (isOutputFlag(before) && arg.known) call.path(arg, 'write')
+      else if (!arg.known) call.unknown(arg)
+      else if (!SHOWS.test(arg.value) && !LOOKING.test(arg.value) && !FILE.test(arg.value))
+        call.say('tool.word', 'MEDIUM', `${arg.text} is no word of ${call.name} that the policy knows`, arg)
+    }
+    if (call.feed.text || call.feed.file || call.feed.piped)
+      call.say('tool.word', 'MEDIUM', `${call.name} works on what it is fed`)
   }),
   ...named(STEPS, call => {
     call.say('tool.other', 'MEDIUM', `${call.name} runs a step of the project`)
+    judgeToolWords(call, call.args)
     for (const arg of call.args) {
       if (!isFlag(arg)) judgeStep(call, arg)
-      if (
-        OTHERS.test(arg.value) ||
-        FAR_VERBS.test(arg.value) ||
-        /^--(push|upload|upload-port|port|broadcast|rpc-url|fork-url|private-key|network)(=|$)/.test(arg.value)
-      )
+      if (OTHERS.test(arg.value) || FAR_VERBS.test(arg.value))
         call.say('script.far', 'MEDIUM', `${arg.text} reaches beyond the project`, arg)
+      if (!arg.known) call.unknown(arg)
+      else if (
+        !SHOWS.test(arg.value) &&
+        !/^\+?[a-zA-Z][\w:-]*$/.test(arg.value) &&
+        !/^(\.\/)?[\w-][\w./-]*$/.test(arg.value)
+      )
+        call.say('tool.word', 'MEDIUM', `${arg.text} is no word of ${call.name} that the policy knows`, arg)
+      if (/\.\w+$/.test(arg.value) && !isFlag(arg)) judgeScriptFile(call, arg)
     }
-    WORKS(call)
   }),
-  ...named(CLIENTS, client),
-  ...named('k6 locust artillery', call => {
-    client(call)
-    for (const arg of call.args) if (/\.([jt]s|py|ya?ml)$/.test(arg.value)) judgeScriptFile(call, arg)
-  }),
+  ...named(CLIENTS, call => judgeClient(call, false)),
+  ...named('k6 locust artillery', call => judgeClient(call, true)),
   bear: wrapper({ harmless: '-v --verbose --append', writes: '--output: --libexec:' }),
   jar: call => {
     const [verb] = call.args
@@ -248,37 +268,25 @@ export const PROJECT_TOOLS: ProgramRules = {
   },
 }
 
-const WORKS = tool({
-  flags: `-i: -o: -g: -w -l -d -s -f: -r -n -e: -c: -j: -p: -t: --to: --summary --production --development --csv --check --fix --write --diff --strict
-    --recursive --out: --input: --format: --all --lint-only -Wall --list --no-progress --fail-fast --coverage --skip: --only: --include: --exclude:
-    --ignore: --level: --severity: --template: --timeout: --jobs: --parallel --reporter: --tags: --env: --environment: --minify --stats --watch=false`,
-  medium: FAR_VERBS,
-})
+/** `-o` is a file that the tool writes. */
+function isOutputFlag(word: string): boolean {
+  return /^(-o|--output|--out)$/.test(word)
+}
 
-function client(call: ProgramCall): undefined {
+/** A client whose every word is an address on this machine, a number, or how much is asked; and a script of the project, if it runs one. */
+function judgeClient(call: ProgramCall, runs: boolean): undefined {
   call.say('net.get', 'MEDIUM', `${call.name} talks to a server`)
-  judgeToolWords(
-    call,
-    call.args.filter(arg => !LOCAL.test(arg.value.replace(/^--?[\w-]+=/, ''))),
-  )
   for (const arg of call.args) {
-    const value = arg.value.replace(/^--?[\w-]+=/, '')
-    if (
-      /^(exec|sh-c|cmd|writefile|appendfile|readfile|listen|ws-l|tcp-l|l-ws|unix)[:-]/.test(value) ||
-      /^-(e|E|-exec|-sh-c)$/.test(value)
-    )
-      call.say('flag.runs', 'HIGH', `${arg.text} runs, reads or opens something`, arg)
     if (!arg.known) call.unknown(arg)
-    else if (
-      /:\/\/|^[\w.-]+:\d+(\/|$)|^[\w-]+(\.[\w-]+)+(\/|$)/.test(value) &&
-      !LOCAL.test(value) &&
-      !/\.(js|ts|py|ya?ml|json|proto|html)$/.test(value)
-    )
-      call.say('net.elsewhere', 'MEDIUM', `${arg.text} is not on this machine`, arg)
-    if (/^(@|-d@|<)/.test(value)) call.say('net.send', 'MEDIUM', `${arg.text} is sent`, arg)
-    call.secret(arg)
+    else if (LOCAL.test(arg.value) || CLIENT_WORD.test(arg.value)) continue
+    else if (runs && (arg.value === 'run' || FILE.test(arg.value))) {
+      if (arg.value !== 'run') judgeScriptFile(call, arg)
+    } else call.say('net.elsewhere', 'MEDIUM', `${arg.text} is no word of ${call.name} that the policy knows`, arg)
   }
 }
 
+const CLIENT_WORD =
+  /^(-[nctdrzqkv]|--(latency|no-tui|threads|connections|duration|requests|concurrency|timeout|quiet|headless|vus|users|spawn-rate|run-time)(=\d+[a-z]{0,2})?|\d+[a-z]{0,2})$/
+
 const LOCAL =
-  /^((https?|wss?|grpc|tcp|http-get|file):(\/\/)?)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)?(:\d+)([/?].*)?$|^(https?|wss?):\/\/(localhost|127\.0\.0\.1)([/?].*)?$/
+  /^((https?|wss?|grpc|tcp|http-get):(\/\/)?)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)?(:\d+)([/?].*)?$|^(https?|wss?):\/\/(localhost|127\.0\.0\.1)([/?].*)?$|^tcp:\d+$/
