@@ -21,6 +21,10 @@ conversations:
       - text: I sleep.
         tools: [{ Bash: { command: "echo 1 > asleep; setsid sleep 600 & sleep 600", description: Sleep, timeout: 600000 } }]
     otherwise: { text: Awake. }
+  - match: remove it
+    turns:
+      - tools: [{ Bash: { command: rm README.md, description: Remove } }]
+      - text: Removed.
   - match: work on and on
     turns:
       - { text: A step., tools: [{ Read: { file_path: "{{cwd}}/README.md" } }], repeat: 600, latency: 100 }
@@ -50,12 +54,10 @@ async function made(file: string): Promise<void> {
   for await (const _ of changes) if (existsSync(file)) return
 }
 
-/** A session in the middle of a command that a person has allowed, with a child that left its process group. */
+/** A session in the middle of a command, with a child that left its process group. */
 async function sleeping(world: AgentSessions): Promise<{ id: string; marker: string }> {
-  const { id } = await world.start('sleep long', { attach: true })
-  const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
-  const [asked] = bodiesOf(await stream.until(({ kind }) => kind === 'permission.asked'), 'permission.asked')
-  await world.daemon.call('POST', `/sessions/${id}/answers`, { body: { ask_id: asked?.ask_id, verdict: 'allow' } })
+  const { id } = await world.start('sleep long')
+  const stream = await world.daemon.stream(`/events?session=${id}`)
   await stream.until(({ kind }) => kind === 'permission.decided')
   const marker = await markerOf(world, id)
   await made(join(world.project, 'asleep'))
@@ -83,7 +85,7 @@ test('a stopped session is stopped, its command and what that started included',
 
 test('a session that is stopped while it asks stays stopped, and its ask is closed', async t => {
   const world = await agentSessions(t, SCENARIO, { shared })
-  const { id } = await world.start('sleep long', { attach: true })
+  const { id } = await world.start('remove it', { attach: true })
   const stream = await world.daemon.stream(`/events?session=${id}&attach=1`)
   const [asked] = bodiesOf(await stream.until(({ kind }) => kind === 'permission.asked'), 'permission.asked')
   await world.daemon.call('POST', `/sessions/${id}/stop`)
@@ -94,7 +96,7 @@ test('a session that is stopped while it asks stays stopped, and its ask is clos
   assert.deepEqual([body.status, body.asks], ['stopped', []])
   const events = await world.log(id)
   assert.equal(events.at(-1)?.kind, 'session.ended')
-  assert.equal(existsSync(join(world.project, 'asleep')), false)
+  assert.equal(existsSync(join(world.project, 'README.md')), true)
   stream.close()
 })
 
