@@ -52,14 +52,10 @@ export interface Move {
 const MAX_RESULT = 4_000
 const MAX_REASON = 1_000
 
-/**
- * The columns that a move changes. A claim begins a new attempt; a wait does not, unless the task was taken away. A task that was
- * taken away has the number of its next attempt already and has not started: its claim keeps that number.
- */
+/** The columns that a move changes. A claim begins a new attempt; a wait does not, unless the task was taken away. */
 function columnsForMove(task: Task, move: Move, now: number): Partial<Task> {
   const { to, reason, result, wakesAt, anew, retry } = move
   const isClaimed = to === 'running' && task.state === 'ready'
-  const isNumbered = task.attempt > 0 && task.started_at === null
   return {
     state: to,
     reason: reason === undefined ? null : truncate(reason, MAX_REASON),
@@ -67,8 +63,7 @@ function columnsForMove(task: Task, move: Move, now: number): Partial<Task> {
     ended_at: isOver(to) ? now : null,
     verification: verificationAfterMove(move),
     ...ownerAfterMove(task, move),
-    ...((anew || (isClaimed && !isNumbered)) && { attempt: task.attempt + 1 }),
-    ...(anew && to !== 'done' && { started_at: null }),
+    ...((anew || isClaimed) && { attempt: task.attempt + 1 }),
     ...(isClaimed && { started_at: task.started_at ?? now }),
     ...(retry && { retries: task.retries + 1 }),
     ...(result !== undefined && { result: truncate(result, MAX_RESULT) }),

@@ -101,7 +101,7 @@ test('a task that a person resets begins without its earlier refusals; what it i
   )
 })
 
-test('a person who resets or fails finished work ends the question about it, and its next attempt has the next number', async t => {
+test('a person who resets or fails finished work ends the question about it', async t => {
   const { store, tasks, escalations, add, claim, list } = await world(t)
   for (const [index, to] of (['ready', 'failed'] as const).entries()) {
     const session = `s-${index}`
@@ -115,10 +115,7 @@ test('a person who resets or fails finished work ends the question about it, and
     assert.ok(finished)
     await store.transaction(tx => tasks.force(finished, { to }, tx))
     assert.deepEqual((await list()).needs, [])
-    if (to === 'failed') continue
-    await claim('s-again', id)
-    assert.equal((await store.tasks.get(id))?.attempt, 2)
-    await store.transaction(tx => tasks.transition(id, { to: 'done', forced: true }, tx))
+    if (to === 'ready') await store.transaction(tx => tasks.transition(id, { to: 'done', forced: true }, tx))
   }
 })
 
