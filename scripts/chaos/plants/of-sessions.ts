@@ -200,8 +200,8 @@ export const OF_SESSIONS: readonly Plant[] = [
       {
         file: 'src/supervisor/session/checkpoints.ts',
         symbol: 'restore',
-        find: 'const prompt = isFresh || isOlder ?',
-        put: 'const prompt = row.options.handed ? GO_ON : isFresh || isOlder ?',
+        find: 'if (isUnheard ||',
+        put: 'if (row.options.handed) return { prompt: GO_ON, ...how }; if (isUnheard ||',
       },
     ],
     round: takenOver,

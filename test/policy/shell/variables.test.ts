@@ -30,7 +30,7 @@ const NAMES: Record<string, string> = {
     SYSTEMD_EDITOR SYSTEMD_PAGER TAR_OPTIONS TCLLIBPATH TERMCAP TEXINPUTS UNZIPOPT VIMINIT VIMRUNTIME VIRTUAL_ENV
     VISUAL ZDOTDIR ZIPOPT _JAVA_OPTIONS`,
   'MEDIUM env.redirect': `
-    BLOCK_SIZE CONTAINER_HOST CURL_CA_BUNDLE CURL_HOME DATABASE_URL DJANGO_SETTINGS_MODULE FLASK_APP GREP_OPTIONS
+    BLOCK_SIZE CONTAINER_HOST CURL_CA_BUNDLE CURL_HOME DATABASE_URL DJANGO_SETTINGS_MODULE GREP_OPTIONS
     HOME HOSTALIASES IFS KUBECONFIG LOCALDOMAIN POSIXLY_CORRECT RACK_ENV RAILS_ENV REQUESTS_CA_BUNDLE RES_OPTIONS
     TEMP TMP TMPDIR USERPROFILE WGETRC`,
   '': `
@@ -122,4 +122,10 @@ test('a pager that is switched off is none, and a text that runs when it is read
   assert.match(said("X='$(rm x)' ls"), /env\.code-text/)
   assert.match(said("X='`rm x`' ls"), /env\.code-text/)
   assert.match(said("X='() { rm x; }' ls"), /HIGH env\.hijack/)
+})
+
+test('FLASK_APP may name a module of the project, and a path is asked about', () => {
+  assert.equal(said('FLASK_APP=shop.app ls'), 'MEDIUM env.unlisted')
+  for (const value of ['/tmp/x.py', '../x.py', '$APP'])
+    assert.match(said(`FLASK_APP=${value} ls`), /env.redirect/, value)
 })
