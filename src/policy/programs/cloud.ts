@@ -10,7 +10,7 @@ const DESTROY =
 
 /** Verbs that only read, as a whole word or at the beginning of one (`describe-instances`). */
 const LOOKS =
-  'get|list|ls|ll|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|head|lookup|find|port|tail|releases|apps|domains|open|synth|preview|read|lint|template|render|print|doctor'
+  'get|list|ls|ll|describe|show|status|info|whoami|version|logs?|events|top|search|view|ps|images|inspect|history|diff|plan|validate|fmt|check|help|explain|api-resources|api-versions|cluster-info|current-context|regions|providers|output|graph|head|lookup|find|port|tail|releases|apps|domains|open|synth|preview|lint|template|render|doctor'
 /** Such a verb in the verb's position: among the first words, before any word that changes something, never in the name of a thing. */
 const READS = new RegExp(
   `^(?!.*(^|[ :])(deploy|create|update|set|apply|scale|restart|run|start|publish|send|put|push|invoke|add|patch|edit|import|up|rollout|promote|exec|enable|attach|modify|register|copy|move|rename|resize|reboot|drains)([ :-]|$))([\\w-]+[ :]){0,3}(${LOOKS})(-[\\w-]+)?([ :]|$)`,
@@ -46,12 +46,7 @@ function printsSecrets(): VerbRow[] {
 }
 
 /** Tools of a cloud that run it on this machine. */
-const RUNS_HERE: VerbRow = [
-  /^(offline( start)?|local (invoke|start-api|start-lambda)|emulators:(start|exec))( |$)/,
-  'MEDIUM',
-  'infra.read',
-  'runs on this machine',
-]
+const RUNS_HERE: VerbRow = [/^(offline( start)?|emulators:start)( |$)/, 'MEDIUM', 'infra.read', 'runs on this machine']
 
 const CLOUD_FLAGS: VerbRow[] = [
   [/^--(remote|live|tunnel|share|public|expose)(=|$)/, 'MEDIUM', 'infra.elsewhere', 'reaches beyond this machine'],
@@ -68,7 +63,7 @@ const CLOUD_FLAGS: VerbRow[] = [
     'shows secrets',
   ],
   [
-    /^--?(out|output-dir|output-file|out-dir|outfile|chdir|kubeconfig|endpoint-url|endpoint|server|host|profile-file|post-renderer|plugin-dir|token|credentials-file)(=|$)/,
+    /^--?(out|output-dir|output-file|out-dir|outfile|chdir|kubeconfig|endpoint-url|endpoint|server|host|profile-file|post-renderer|plugin-dir|token|credentials-file|repo|set-file|plugin|app|import|export-on-exit|no-verify-ssl)(=|$)/,
     'MEDIUM',
     'infra.elsewhere',
     'writes somewhere, or goes elsewhere',
@@ -157,9 +152,14 @@ function kubectl(call: ProgramCall): undefined {
     )
   // Of what is read, the name does not matter: `get deploy api`. A dry run on this side changes nothing.
   const isRead = /^(get|describe|top|logs|explain|api-resources|version|events)( |$)/.test(line)
+  const dry = call.args.filter(arg => arg.value.startsWith('--dry-run'))
   const isDry =
-    /^(apply|create|delete|set|scale|patch|run|label|annotate|expose)( |$)/.test(line) &&
-    call.args.some(arg => /^--dry-run=(client|server)$/.test(arg.value))
+    /^(apply|create|delete|set|scale|patch|label|annotate|expose)( |$)/.test(line) &&
+    dash < 0 &&
+    dry.length === 1 &&
+    /^--dry-run=(client|server)$/.test(dry[0]?.value ?? '')
+  const other = call.args.find(arg => /^(-s|--as(-\w+)?|--insecure-skip-tls-verify)(=|$)|:\/\//.test(arg.value))
+  if (other) call.say('infra.elsewhere', 'MEDIUM', `${other.text} is another server or another person`, other)
   verbs({
     rows: [
       ...(isRead || isDry ? [[/^/, 'MEDIUM', 'infra.read', 'looks at the cluster'] satisfies VerbRow] : []),
@@ -294,12 +294,13 @@ export const INFRA: ProgramRules = {
     paths: true,
     flags: [
       [
-        /^(--force|--post-renderer.*|--reset-values|--output-dir.*|--kubeconfig.*)/,
+        /^(--force|--post-renderer.*|--reset-values|--output-dir.*|--kubeconfig.*|--repo|--set-file)/,
         'HIGH',
         'infra.force',
         'forces, or runs a program',
       ],
     ],
+    words: [/:\/\//, 'MEDIUM', 'infra.elsewhere', 'is fetched'],
   }),
   ...named(
     'terraform tofu',

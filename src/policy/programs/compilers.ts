@@ -114,6 +114,9 @@ const GO_FLAGS = flagTable({
   runs: '-exec: -toolexec: -vettool: -overlay: -modfile: -pkgdir: -gccgoflags: -linkmode: -modcacherw',
 })
 
+/** Words for a program of the project that name what others use, or take something back. */
+const FAR_WORD = /^(--?[\w-]+=)?(prod\w*|live|stag\w*|down|rollback|reset|drop|wipe|purge|destroy|delete)$/i
+
 /** go: LOW for building, testing and listing the module with known flags. */
 export function go(call: ProgramCall): undefined {
   // What follows the package of `go run` goes to a program of the project.
@@ -122,6 +125,8 @@ export function go(call: ProgramCall): undefined {
   const { flags, operands, unknown } = scanFlags(isRun ? call.args.slice(0, start + 1) : call.args, GO_FLAGS)
   const [verb, ...rest] = operands
   judgeToolWords(call, call.args)
+  const far = isRun && call.args.slice(start + 1).find(arg => FAR_WORD.test(arg.value))
+  if (far) call.say('script.far', 'MEDIUM', `${far.text} may reach beyond the project, or take something back`, far)
   for (const { kind, arg, name, value } of flags) {
     if (kind === 'runs' || (value && /-extld|-plugin|-toolexec|-linkmode|-B |-fplugin/.test(value.value)))
       call.say('flag.runs', 'HIGH', `${arg.text} makes go run something else`, arg)
@@ -250,7 +255,7 @@ export function cargo(call: ProgramCall): undefined {
     return call.say('tool.other', 'MEDIUM', 'cargo clean removes what it has built', verb)
   }
   if (
-    !/^(build|b|test|t|check|c|run|r|bench|doc|d|clippy|fmt|tree|metadata|search|info|update|fetch|add|verify-project|pkgid|locate-project|read-manifest|generate-lockfile|package|report|help|version|nextest|llvm-cov|audit|deny|outdated|machete|tarpaulin|hack|insta|semver-checks|criterion|mutants|miri|expand|udeps|bloat|msrv|about|careful|geiger|sort|spellcheck|pgo|show-asm|asm)$/.test(
+    !/^(build|b|test|t|check|c|run|r|bench|doc|d|clippy|fmt|tree|metadata|search|info|update|fetch|add|verify-project|pkgid|locate-project|read-manifest|generate-lockfile|package|report|help|version|nextest|llvm-cov|audit|deny|outdated|machete|tarpaulin|hack|insta|semver-checks|criterion|mutants|miri|expand|udeps|bloat|careful|geiger|sort|show-asm|asm)$/.test(
       verb.value,
     )
   )

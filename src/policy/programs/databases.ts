@@ -99,7 +99,9 @@ function client(call: ProgramCall): undefined {
     return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
   if (
     /^redis-cli$|^valkey-cli$/.test(call.name) &&
-    call.args.some(({ value }) => /^--(scan|bigkeys|stat)$/.test(value))
+    /^(-h (localhost|127\.0\.0\.1) |-p \d+ |-n \d+ )*--(scan|bigkeys|stat)( --pattern [\w:*-]+)?$/.test(
+      call.args.map(({ value }) => value).join(' '),
+    )
   )
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   if (!far && isOwnInsert(call))
@@ -114,11 +116,12 @@ function isOwnInsert({ name, args }: ProgramCall): boolean {
   const [flag, database, run, text, ...rest] = args.map(({ value, known }) => (known ? value : ''))
   if (name !== 'psql' || rest.length > 0 || !/^(-d|--dbname)$/.test(flag ?? '') || !/^(-c|--command)$/.test(run ?? ''))
     return false
-  return (
-    /^\w+_(dev|test|development|local)$/.test(database ?? '') &&
-    /^\s*insert\s+into\s+\w+\s*\([\w\s,]*\)\s*values\s*\([^;]*\)[^;]*;?\s*$/i.test(text ?? '')
-  )
+  return /^\w+_(dev|test|development|local)$/.test(database ?? '') && OWN_ROW.test(text ?? '')
 }
+
+/** Values that are written out: a function could read a file or reach another server. */
+const OWN_ROW =
+  /^\s*insert\s+into\s+\w+\s*\([\w\s,]*\)\s*values\s*\((\s*(-?[\d.]+|'[^'\\]*'|null|true|false|now\(\)|default)\s*,?)+\)\s*;?\s*$/i
 
 /** Texts in statements may name files: `read_csv('.env')`, `from '/etc/x'`. */
 function judgeLiterals(call: ProgramCall, texts: readonly Arg[]): undefined {
@@ -181,7 +184,7 @@ export const MIGRATION_TOOLS: ProgramRules = {
         'empties or rolls back a database',
       ],
       [
-        /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate|revision|make:\S+|migrate:(make|status|list)|migration:(generate|create)|migrations?:(status|make|list)|route:list|serve|migrate add|migration (generate|list)|new|create|show_urls|makemessages|compilemessages|diffsettings|sqlmigrate|showmigrations|assets:(precompile|clean)|webpacker:compile|initializers|middleware|about|tmp:clear|log:clear|dev:cache|annotate\S*|lint:\S+|queue:(work|listen|failed)|schedule:list|event:list|config:clear|cache:clear|view:clear|route:clear|optimize:clear|key:generate|storage:link|test:\S+|spec:\S+|loaddata fixtures\/[\w./-]+|i18n:\S+|debug:\S+|lint:\S+)( |$)/,
+        /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate|revision|make:\S+|migrate:(make|status|list)|migration:(generate|create)|migrations?:(status|make|list)|route:list|serve|migrate add|migration (generate|list)|new|create|show_urls|makemessages|compilemessages|sqlmigrate|showmigrations|assets:(precompile|clean)|webpacker:compile|initializers|middleware|about|tmp:clear|log:clear|dev:cache|annotate\S*|lint:\S+|queue:failed|schedule:list|event:list|config:clear|cache:clear|view:clear|route:clear|optimize:clear|storage:link|test:\S+|spec:\S+|loaddata fixtures\/[\w./-]+|i18n:\S+)( |$)/,
         'MEDIUM',
         'tool.other',
         'looks at the project',

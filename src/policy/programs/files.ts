@@ -231,7 +231,7 @@ export const FILES: ProgramRules = {
     for (const arg of call.args) call.secret(arg)
     if (
       call.args.some(arg =>
-        /^(--lua-filter|--filter|-F|-L|--pdf-engine|-dNOSAFER|--enable-local-file-access|ephemeral:|msl:|-write$)/.test(
+        /^(--lua-filter|--filter|-F|-L|--pdf-engine|-dNOSAFER|--enable-local-file-access|ephemeral:|msl:|-write$|\||@|\w+:@|https?:|inline:)/.test(
           arg.value,
         ),
       )

@@ -195,7 +195,7 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   call.hold(
     'code.edits',
     'HIGH',
-    `a program text changes ${paths.slice(0, 3).join(', ')}; the Edit tool does this in the open`,
+    `a program text changes ${paths.join(', ')}; the Edit tool does this in the open`,
     code,
   )
   return true

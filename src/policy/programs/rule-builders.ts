@@ -38,6 +38,8 @@ export interface VerbTable {
   valued?: string[]
   /** Flags that raise the risk, compared with each flag as written. */
   flags?: VerbRow[]
+  /** Words that raise the risk. */
+  words?: VerbRow
   /** Known flags; with a LOW verb any other flag makes the call MEDIUM. */
   known?: RegExp
   /** Set if it runs the project's own code: words that point outside of the project are foreign. */
@@ -66,11 +68,15 @@ export function verbs(table: VerbTable): ProgramRule {
     const others = code === 'infra.read' ? call.args.find(isForOthers) : undefined
     if (others) call.say('infra.elsewhere', 'MEDIUM', `${others.text} is an environment that others use`, others)
     if (table.ofProject) judgeToolWords(call, call.args)
-    const out = table.paths && call.args.find(arg => /^([/~]|\.\.\/|fileb?:\/\/[/~.])/.test(arg.value))
+    const out = table.paths && call.args.find(arg => /^([/~]|\.\.(\/|$)|fileb?:\/\/[/~.])/.test(arg.value))
     if (out && !isInside(out.value, call.fence.boundary))
       call.say('infra.elsewhere', 'MEDIUM', `${out.text} is outside the project`, out)
     for (const arg of call.args) {
-      const raised = isFlag(arg) ? table.flags?.find(([shape]) => shape.test(arg.value)) : undefined
+      const raised = isFlag(arg)
+        ? table.flags?.find(([shape]) => shape.test(arg.value))
+        : table.words?.[0].test(arg.value)
+          ? table.words
+          : undefined
       const isHere =
         raised?.[2] === 'infra.elsewhere' &&
         HERE.test(`${arg.value} ${call.args[call.args.indexOf(arg) + 1]?.value ?? ''}`)

@@ -15,7 +15,7 @@ export function leaveToSandbox(assessment: Assessment): Assessment {
 
 /** Reasons that a sandbox settles by itself wherever they are held. */
 const SETTLED: ReadonlySet<string> = new Set(
-  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change tool.outside code.edits'.split(
+  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change tool.outside'.split(
     ' ',
   ),
 )
@@ -39,6 +39,7 @@ function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
   if (code === 'tool.flag')
     return !FAR_REACHING.test(text.replace(/ (is|changes|may) .*$/s, '').replace(OWN_REPORT, '--report'))
   if (SETTLED.has(code)) return true
+  if (code === 'code.edits') return acts.others.length === 1 || isCheckedEdit(text, acts)
   const partners = MADE[code]
   if (partners === undefined) return false
   const isAlone = acts.others.every(([name = '']) => partners.includes(name))
@@ -113,6 +114,13 @@ function isCheckedCode(text: string, { others, writes }: Acts): boolean {
   const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
   if (!CODE_FILE.test(path) || writes.some(write => write.others > 0)) return false
   return others.every(words => CHECKS.test(words.join(' ')))
+}
+
+/** The same for a program text that changes files: with other programs in the command it changes code that they check. */
+function isCheckedEdit(text: string, { others }: Acts): boolean {
+  const paths = /^a program text changes ([^;]*);/.exec(text)?.[1]?.split(', ') ?? ['']
+  const then = others.filter(words => !/^python3? -$/.test(words.join(' ')))
+  return paths.every(path => CODE_FILE.test(path)) && then.every(words => CHECKS.test(words.join(' ')))
 }
 
 const CODE_FILE =
