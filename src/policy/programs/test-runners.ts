@@ -197,7 +197,7 @@ const WORKS_ON_PROJECT = `verilator iverilog ghdl verible-verilog-lint svlint tf
   tsr tsx-lint ls-lint sort-package-json package-lint npm-package-json-lint lockfile-lint check-dts dtslint api-documenter`
 
 /** Programs whose words are steps that a file of the project describes. */
-const STEPS = 'inv invoke doit mage earthly pio platformio west idf.py conan forge hardhat truffle dvc dbt nuke'
+const STEPS = 'inv invoke doit mage earthly pio platformio idf.py forge hardhat nuke'
 
 /** Programs that talk to a server which a word names. On this machine that is a server of the project. */
 const CLIENTS = 'ab wrk wrk2 hey oha bombardier autocannon siege wait-on wait-port lighthouse axe'
@@ -242,7 +242,7 @@ export const PROJECT_TOOLS: ProgramRules = {
       else if (
         !SHOWS.test(arg.value) &&
         !/^\+?[a-zA-Z][\w:-]*$/.test(arg.value) &&
-        !/^(\.\/)?[\w-][\w./-]*$/.test(arg.value)
+        !/^(\.\/)?\w[\w./-]*$/.test(arg.value)
       )
         call.say('tool.word', 'MEDIUM', `${arg.text} is no word of ${call.name} that the policy knows`, arg)
       if (/\.\w+$/.test(arg.value) && !isFlag(arg)) judgeScriptFile(call, arg)
