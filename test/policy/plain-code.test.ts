@@ -116,12 +116,14 @@ test('no name, string or comment of a program text hides what it reaches', () =>
     'require("evil-package")',
     'Object.values(require("fs")).find(f => f.name === "x")("src")',
     '1/evil.run("x")/1',
+    'f = Object.values(this).find(x => x.name == "a"); f("evil")',
   ]
   const ruby = [
     'p ?"; evil.run; p ?"',
     'p "a".match(/"/); evil.run; p "b".match(/"/)',
     '%q("); evil.run; %q(")',
     'p $:',
+    'p File.read("config/database.yml")',
   ]
   const rails = [
     'p open("|id").all',

@@ -210,5 +210,6 @@ export function judgeStrings(call: ProgramCall, code: Arg): undefined {
   for (const [, single, double] of code.value.matchAll(/'([^'\n]*)'|"([^"\n]*)"/g)) {
     const value = single ?? double ?? ''
     if (/^[\w@./-]+$/.test(value)) call.secret(deriveArg(value, code))
+    if (/^\w[\w/-]*(\.[\w-]+)+$/.test(value)) call.path(deriveArg(value, code), 'read')
   }
 }

@@ -122,7 +122,7 @@ function readJavaScript(code: string): string | undefined {
   const bare = left
     .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, ' 0 ')
     .replace(/(?<=[(,=!&|?:{;]\s*)\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' 0 ')
-  if (/[`"']|\/\*|\b(require|import|process|fs|readFileSync|open|os|v8)\b/.test(bare)) return undefined
+  if (/[`"']|\/\*|\b(this|self|require|import|process|fs|readFileSync|open|os|v8)\b/.test(bare)) return undefined
   if (/\/[^/]*["'][^/]*\//.test(left) || /["'](constructor|prototype)["']/.test(left)) return undefined
   return /[\w)\]]\s*\[(?!\s*\d+\s*\])|[\])]\s*\(/.test(bare) ? undefined : bare
 }
