@@ -62,7 +62,7 @@ export async function identifyPeers(
     const users = code === 0 ? findUsers(stdout, search.row) : []
     if (users.length > 0) return users.map(describeProcess)
     if (socket.destroyed) break
-    await sleep(AGAIN_MS)
+    await sleep(AGAIN_MS * (attempt + 1))
   }
   return [{ kind: 'gone' }]
 }
@@ -161,8 +161,8 @@ function foldersAbove(path: string): string[] {
   return above === path ? [] : [above, ...foldersAbove(above)]
 }
 
-/** The kernel lists sockets while others come and go, and may leave one out. */
-const TRIES = 4
+/** The kernel lists sockets while others come and go, and may leave one out, several times on a busy machine. A second is waited in all. */
+const TRIES = 8
 const AGAIN_MS = 30
 
 /** The processes that hold what one row is about; none if there is not exactly one such row. */
