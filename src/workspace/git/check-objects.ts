@@ -65,5 +65,6 @@ async function listObjects(repository: string, from: string, to: string): Promis
     // A file that stays as it is is not written, and a commit is that of a submodule.
     return kind === 'tree' || (kind === 'blob' && !known.has(line)) ? [id] : []
   })
-  return new Set([...made.stdout.trim().split('\n'), ...roots.stdout.trim().split('\n'), ...entries])
+  // Nothing is new where the target has all of the work already.
+  return new Set([...`${made.stdout}${roots.stdout}`.split('\n').filter(Boolean), ...entries])
 }

@@ -21,6 +21,7 @@ test('a file whose object was exchanged after the gates ran does not land', asyn
   const worktree = await world.work('t-000001', { 'a.txt': 'good\n' })
   const [before, work] = [world.tip('main'), world.tip('pcc/t-000001')]
   assert.equal(await whyObjectsForged(world.queue.repository, before, work), undefined)
+  assert.equal(await whyObjectsForged(world.queue.repository, before, before), undefined, 'there is nothing new')
   forge(world, world.tip('pcc/t-000001:a.txt'), Buffer.from('evil\n'))
   await world.enqueue(worktree)
   await world.advance()
