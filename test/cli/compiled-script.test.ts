@@ -38,7 +38,14 @@ test('a script runs with what was compiled for exactly this script, and without 
     const again = load()
     assert.equal(again.exports.say(), 'one')
     again.keep()
-    assert.deepEqual(readFileSync(kept().file).length, bytes.length, 'a damaged file is replaced')
+    // How long the data is differs with what V8 has compiled and dropped by then.
+    const replaced = readFileSync(kept().file)
+    const half = replaced.length / 2
+    assert.ok(half > 0 && !replaced.equals(damaged), 'a damaged file is replaced')
+    assert.deepEqual(replaced.subarray(half), replaced.subarray(0, half))
+    const inode = kept().ino
+    load().keep()
+    assert.equal(kept().ino, inode, 'what replaced it is used')
   }
 
   write('two') // as long, so that V8 alone would take the old functions
@@ -50,6 +57,7 @@ test('a script runs with what was compiled for exactly this script, and without 
 
 function flip(bytes: Buffer): Buffer {
   const damaged = Buffer.from(bytes)
-  damaged.writeUInt8(damaged.readUInt8(bytes.length / 4) ^ 0x55, bytes.length / 4)
+  const at = Math.floor(bytes.length / 4)
+  damaged.writeUInt8(damaged.readUInt8(at) ^ 0x55, at)
   return damaged
 }

@@ -7,6 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { TestContext } from 'node:test'
+import { isInside } from '../../../src/base/is-inside.ts'
+import { COVERED } from '../../../src/base/sandbox/bubblewrap.ts'
 import { bareEnv, makeRepository, tempDir } from '../../support/world.ts'
 import type { Group } from './table.ts'
 
@@ -75,14 +77,17 @@ function linkVirtualEnvironment(home: string): string {
   return `${folder}/bin`
 }
 
-/** A link from a folder that is visible in the sandbox, where we may write to one. */
+/** A link from a folder that is visible in the sandbox, where we may write to one: no checkout, in which an agent could have put the link. */
 function linkTo(t: TestContext, folder: string): string {
-  // Below /tmp it would be shown with the programs of this checkout.
-  const isUsable = !MODULES.startsWith('/tmp/') && mayUse(MODULES, constants.W_OK)
-  const around = isUsable ? mkdtempSync(join(MODULES, '.pcc-test-')) : tempDir(t)
+  const beside = ['/opt', resolve(MODULES, '../..')].find(each => mayUse(each, constants.W_OK) && isVisible(each))
+  const around = beside ? mkdtempSync(join(beside, '.pcc-test-')) : tempDir(t)
   t.after(() => rmSync(around, { recursive: true, force: true }))
   symlinkSync(folder, join(around, 'link'))
   return join(around, 'link')
+}
+
+function isVisible(folder: string): boolean {
+  return !COVERED.some(covered => isInside(folder, covered)) && !existsSync(join(folder, '.git'))
 }
 
 function mayUse(path: string, mode: number): boolean {
