@@ -131,6 +131,11 @@ export interface Task {
   alias: string | null
 }
 
+/** The number that its next attempt has. A task that was taken from its attempt has that number already, and has not started. */
+export function nextAttemptOf({ attempt, started_at }: Pick<Task, 'attempt' | 'started_at'>): number {
+  return attempt > 0 && started_at === null ? attempt : attempt + 1
+}
+
 /** What a run works through: a project, a feature of it, or one task with its parts. */
 export interface TaskScope {
   project: string

@@ -4,6 +4,7 @@ import type { NewEvent } from '../domain/event.ts'
 import {
   AT_WORK,
   FORCED_MOVES,
+  nextAttemptOf,
   PARENT_MOVES,
   TASK_MOVES,
   type Task,
@@ -52,7 +53,7 @@ export interface Move {
 const MAX_RESULT = 4_000
 const MAX_REASON = 1_000
 
-/** The columns that a move changes. A claim begins a new attempt; a wait does not, unless the task was taken away. */
+/** The columns that a move changes. A claim begins a new attempt; a wait does not. A task that is taken away has the number of its next one. */
 function columnsForMove(task: Task, move: Move, now: number): Partial<Task> {
   const { to, reason, result, wakesAt, anew, retry } = move
   const isClaimed = to === 'running' && task.state === 'ready'
@@ -63,7 +64,8 @@ function columnsForMove(task: Task, move: Move, now: number): Partial<Task> {
     ended_at: isOver(to) ? now : null,
     verification: verificationAfterMove(move),
     ...ownerAfterMove(task, move),
-    ...((anew || isClaimed) && { attempt: task.attempt + 1 }),
+    ...(isClaimed && { attempt: nextAttemptOf(task) }),
+    ...(anew && { attempt: task.attempt + 1, started_at: to === 'done' ? task.started_at : null }),
     ...(isClaimed && { started_at: task.started_at ?? now }),
     ...(retry && { retries: task.retries + 1 }),
     ...(result !== undefined && { result: truncate(result, MAX_RESULT) }),

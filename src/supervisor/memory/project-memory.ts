@@ -13,7 +13,7 @@ import {
 } from '../../domain/memory.ts'
 import type { LearningRule } from '../../domain/option-values.ts'
 import type { ReportedMemory } from '../../domain/report.ts'
-import type { Task } from '../../domain/task.ts'
+import { nextAttemptOf, type Task } from '../../domain/task.ts'
 import { isToolOnly } from '../../human/precedents.ts'
 import { type BrokerOptions, type MemoryBroker, openMemory, type WriteResult } from '../../memory/broker.ts'
 import { advise } from '../../memory/learn/advise.ts'
@@ -153,7 +153,7 @@ export function openProjectMemory(
     },
     async noteRecall(task, { arm, items, agent }) {
       const [of] = await keysOf(task.project)
-      const attempt = task.attempt + 1
+      const attempt = nextAttemptOf(task)
       const about = {
         scope: 'project',
         of,

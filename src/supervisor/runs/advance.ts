@@ -1,6 +1,7 @@
 import type { Log } from '../../base/log.ts'
 import type { RunOutcome } from '../../domain/attempt.ts'
 import { faultOf } from '../../domain/limit.ts'
+import { nextAttemptOf } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import { filterOfScope } from '../../store/tasks.ts'
@@ -222,7 +223,7 @@ async function warmNextProcess(
   // Not awaited: the run goes on meanwhile.
   const worktree =
     facts.inPlace === undefined
-      ? { project: run.project, task: task.id, attempt: task.attempt + 1, slot: true }
+      ? { project: run.project, task: task.id, attempt: nextAttemptOf(task), slot: true }
       : undefined
   const expected = { session: current.session_id, request: { ...request, run: position }, worktree }
   void warmth.expect({ ...expected, freeCores: options.warmCores })

@@ -5,7 +5,7 @@ import type { BudgetLimits } from '../../domain/budget.ts'
 import { brainKeysIn } from '../../domain/config/layers.ts'
 import type { ModelStrategy } from '../../domain/option-values.ts'
 import type { HeldBackTask } from '../../domain/run.ts'
-import type { Task } from '../../domain/task.ts'
+import { nextAttemptOf, type Task } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
@@ -152,7 +152,7 @@ const MOST_AVOIDED = 200
  */
 async function makeWorktree(task: Task, run: RunRow, { worktrees, heldBack }: BeginDeps) {
   try {
-    const wanted = { project: run.project, task: task.id, attempt: task.attempt + 1, slot: true }
+    const wanted = { project: run.project, task: task.id, attempt: nextAttemptOf(task), slot: true }
     const made = await worktrees.make(wanted, run.options)
     heldBack.free(task.id)
     return made
@@ -250,7 +250,7 @@ export function claimFor(
     const claim = { scope: scopeOf(run), run: run.id, session: session.id, only: task.id }
     const claimed = await tasks.claimReady(claim, tx)
     // The worktree was made for this attempt number.
-    if (claimed?.attempt !== task.attempt + 1) throw new AppError('task_moved', { ...task, session: session.id })
+    if (claimed?.attempt !== nextAttemptOf(task)) throw new AppError('task_moved', { ...task, session: session.id })
     const iteration = run.iterations + 1
     await store.runs.update(run.id, { iterations: iteration }, tx)
     await store.runs.begin(

@@ -47,6 +47,10 @@ test('pcc task reset of a task at work stops its agent, and another one begins i
     attempts.map(each => each.outcome),
     ['interrupted', 'done'],
   )
+  assert.deepEqual(
+    attempts.map(({ number }) => number),
+    [1, 2],
+  )
   assert.notEqual(attempts[0]?.session_id, attempts[1]?.session_id)
 })
 
