@@ -27,7 +27,7 @@ export const DIFF_CODES = {
   'test.emptied': 'A test is left without any assertion.',
   'test.assertion-removed': 'An assertion is gone from a test that is still there.',
   'test.weakened': 'An assertion was replaced by a weaker one.',
-  'test.tautology': 'An assertion cannot fail.',
+  'test.tautology': 'An assertion checks nothing of the program.',
   'test.unreached': 'Assertions are no longer reached, or only under a condition.',
   'test.swallowed': 'A failing assertion is caught and ignored.',
   'test.cases-removed': 'Cases were removed from a table of cases.',

@@ -164,13 +164,19 @@ function wasFree({ text }: Assertion, before: TestCase): boolean {
   return before.assertions.some(one => one.text === text && one.trouble === undefined)
 }
 
-/** A new test whose assertions cannot fail proves nothing. */
+/** A new test whose assertions ask nothing of the program proves nothing, whether they pass or fail. */
 function vainTest(test: TestCase): DiffFinding[] {
   const [first] = test.assertions
   if (first === undefined || test.skip === 'always') return []
   const at = { file: test.file, line: test.line }
   if (test.assertions.every(one => one.strength === 0))
-    return [block('test.tautology', `The new test "${test.name}" cannot fail: ${shortened(first.text)}.`, at)]
+    return [
+      block(
+        'test.tautology',
+        `The new test "${test.name}" checks nothing of the program: ${shortened(first.text)}.`,
+        at,
+      ),
+    ]
   const { trouble } = first
   if (trouble === undefined || trouble === 'guarded' || !test.assertions.every(one => one.trouble === trouble))
     return []

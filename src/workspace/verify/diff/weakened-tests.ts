@@ -135,7 +135,7 @@ function without(list: readonly string[], others: readonly string[]): string[] {
 }
 
 function tautology(one: Assertion, test: TestCase): DiffFinding {
-  const text = `${called(test)} asserts what cannot fail: ${shortened(one.text)}.`
+  const text = `${called(test)} asserts what says nothing of the program: ${shortened(one.text)}.`
   return block('test.tautology', text, { file: test.file, line: one.line })
 }
 

@@ -8,6 +8,13 @@ import { SAMPLES } from './samples.ts'
 const SETTINGS = { maxChangedLines: 0, forbiddenPaths: [], allow: [] }
 const NAMES = ['Adds', 'Counts', 'Sums']
 
+test('of a new test that asks nothing of the program it is not said that it cannot fail', async () => {
+  const text =
+    "import assert from 'node:assert'\nimport { test } from 'node:test'\n\ntest('broken', () => assert.equal(1, 2))\n"
+  const [finding] = await judgeChange(changeOf('test/a.test.js', undefined, text), SETTINGS)
+  assert.equal(finding?.text, 'The new test "broken" checks nothing of the program: assert.equal(1, 2).')
+})
+
 for (const [language, sample] of Object.entries(SAMPLES))
   describe(`tests in ${language}`, () => {
     const tests = NAMES.map((name, at) => sample.test(name, 10 + at * 7, 'result'))
