@@ -99,17 +99,16 @@ export function wrongHome(env: AppPathOptions['env']): { key: string; problem: s
 /**
  * Whether a config file could move the data directory, without parsing it as TOML: the frequent commands must not pay for
  * a parser. `look` means "call resolvePaths". A wrong `look` only costs time, but a wrong `default` would talk to another
- * daemon. So a backslash (the key may be written with escapes) and an unreadable file also give `look`, and so does
- * whatever resolvePaths refuses: a named file that does not exist, and a home that is relative or unknown.
+ * daemon. So a backslash (the key may be written with escapes) and an unreadable file also give `look`, and so does what
+ * resolvePaths may refuse: a file that was named, which may be absent or broken, and a home that is relative or unknown.
  */
 export function dataDirectoryHint({ home, configFile }: AppPaths, env: AppPathOptions['env']): 'default' | 'look' {
-  if (wrongHome(env)) return 'look'
+  if (wrongHome(env) || configFile !== join(home, 'config.toml')) return 'look'
   try {
     const text = readFileSync(configFile, 'utf8')
     return text.includes('directory') || text.includes('\\') ? 'look' : 'default'
   } catch (thrown) {
-    const isAbsent = (thrown as NodeJS.ErrnoException).code === 'ENOENT'
-    return isAbsent && configFile === join(home, 'config.toml') ? 'default' : 'look'
+    return (thrown as NodeJS.ErrnoException).code === 'ENOENT' ? 'default' : 'look'
   }
 }
 

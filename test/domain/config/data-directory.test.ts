@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor, dataDirectoryHint, ownFolders } from '../../../src/base/app-paths.ts'
@@ -29,6 +30,8 @@ test('the hint says default only where the file cannot move the data directory',
   const named = (configFile: string) => dataDirectoryHint({ ...paths, configFile }, HOME)
   assert.equal(named(home), 'look', 'what cannot be read is for the loader to refuse')
   assert.equal(named(join(home, 'nope.toml')), 'look', 'and so is one that was named and is not there')
+  writeFileSync(join(home, 'broken.toml'), '[permissions\n')
+  assert.equal(named(join(home, 'broken.toml')), 'look', 'or one that is broken')
   assert.equal(dataDirectoryHint(paths, { PCC_HOME: 'here' }), 'look', 'or a home that depends on where one stands')
 })
 
