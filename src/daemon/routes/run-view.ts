@@ -193,9 +193,14 @@ async function readQuota(
 }
 
 /** Whether no attempt goes on before a time or a person comes: how long that takes says nothing about the tasks. */
-function standsStill(attempts: readonly AttemptView[]): boolean {
+export function standsStill(attempts: readonly Pick<AttemptView, 'now'>[]): boolean {
   const open = attempts.flatMap(({ now }) => now ?? [])
-  return open.length > 0 && open.every(({ landing, status }) => landing === null && STANDING.has(status))
+  return (
+    open.length > 0 &&
+    open.every(({ landing, status, decision, held_up }) =>
+      landing === null ? STANDING.has(status) : decision !== null || held_up !== undefined,
+    )
+  )
 }
 
 const STANDING: ReadonlySet<AttemptNow['status']> = new Set(['paused', 'rate_limited', 'waiting_input'])

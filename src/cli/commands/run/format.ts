@@ -31,9 +31,12 @@ export function targetText({ target }: Pick<RunView, 'target'>): string {
   return target.kind === 'feature' ? `feature ${neutral(target.name)}` : `task ${target.id}`
 }
 
-/** `3 done (unverified), 1 failed, 2 left` */
-export function countsText({ tasks, unverified }: Pick<RunView, 'tasks' | 'unverified'>): string {
-  const { done, failed, waiting, left } = groupCounts(tasks)
+/** `3 done (unverified), 1 failed, 2 left`. With its attempts, finished work that cannot go on counts as waiting. */
+export function countsText(run: Pick<RunView, 'tasks' | 'unverified'> & { attempts?: AttemptView[] }): string {
+  const { unverified, attempts = [] } = run
+  const held = attempts.filter(({ now }) => now?.landing && (now.decision !== null || now.held_up !== undefined)).length
+  const { done, failed, ...open } = groupCounts(run.tasks)
+  const [waiting, left] = [open.waiting + held, open.left - held]
   const verified = done - unverified
   return (
     [

@@ -112,6 +112,17 @@ test('the board shows what is at work with its last line, what was done, the cou
   ])
 })
 
+test('finished work that waits for a person is counted as waiting', () => {
+  const now = { status: 'completed', landing: 'verifying', last_line: null, resumes_at: null, decision: 2 } as const
+  const heldUp = { ...now, landing: 'merging', decision: null, held_up: 'the checkout has changes' } as const
+  const run = someRun({
+    tasks: { done: 4, verifying: 2, merging: 1, blocked: 1 },
+    attempts: [now, heldUp, { ...now, decision: null }].map(each => someAttempt({ now: each })),
+  })
+  const [, counts] = boardFrame(openBoard(run), { terminal: plainTerminal(), height: 20, now: NOW })
+  assert.match(counts ?? '', / 4 done, 2 waiting, 2 left$/)
+})
+
 test('the board shows our own count as tokens, not as a share that would look like a limit', () => {
   const quota = { level: 'unknown', window: 'hour', utilization: 6.68, source: 'estimate', tokens: 668_000 } as const
   const run = someRun({ quota })
