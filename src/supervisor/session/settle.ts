@@ -186,6 +186,10 @@ async function endWaiting(row: SessionRow, { store, now, as, reason }: WaitingEn
     const patch = { state: 'ended', ended_as: as, status_reason: reason, ended_at: now, resumes_at: null } as const
     // A paused session keeps an answer that is on its way to it.
     await store.sessions.update(row.id, as === 'stopped' ? { ...patch, parked: null } : patch, tx)
+    // Its task no longer waits for what the session waited for.
+    const task = row.task_id === null ? undefined : await store.tasks.get(row.task_id, tx)
+    if (task?.state === 'waiting' && task.session_id === row.id)
+      await store.tasks.swap(task, { reason, wakes_at: null }, tx)
     if (as === 'stopped') await withdraw(row.id, { store, now, reason, tx })
     return true
   })

@@ -10,7 +10,14 @@ import type { Store } from '../../../src/store/store.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
 import type { LiveSession, LiveSessionEnding, SessionDeps } from '../../../src/supervisor/session/context.ts'
 import { claimParked } from '../../../src/supervisor/session/resume-parked.ts'
-import { CUT_OFF, cutOffEnding, settleWithRetries, stopWaitingSession } from '../../../src/supervisor/session/settle.ts'
+import {
+  CUT_OFF,
+  cutOffEnding,
+  pauseWaitingSession,
+  settleWithRetries,
+  stopWaitingSession,
+} from '../../../src/supervisor/session/settle.ts'
+import { openTasks } from '../../../src/tasks/tasks.ts'
 import { tempDir } from '../../support/world.ts'
 import { openLives } from '../runs/lives.ts'
 import { aLiveSession } from './live-session.ts'
@@ -118,6 +125,24 @@ test('of two answers to a parked question one claims the session, and a stop tha
   assert.deepEqual(tries.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   assert.equal(await stopWaitingSession(seen, store, 1), false)
   assert.equal((await store.sessions.get(ID))?.state, 'starting')
+})
+
+test('the task of a session that is stopped or paused while it waits no longer waits for what the session waited for', async t => {
+  for (const [end, reason] of [
+    [stopWaitingSession, 'stopped by a person'],
+    [pauseWaitingSession, `paused by a person; go on with: pcc resume ${ID}`],
+  ] as const) {
+    const store = await storeWith(t, {})
+    const tasks = openTasks({ store, clock: systemClock })
+    const task = await store.transaction(tx => tasks.submit({ session_id: ID, project: '/p', text: 'one' }, tx))
+    await store.transaction(tx => tasks.transition(task.id, { to: 'running' }, tx))
+    await store.transaction(tx => tasks.transition(task.id, { to: 'waiting', reason: 'no login', wakesAt: 9 }, tx))
+    await store.sessions.update(ID, { state: 'ended', ended_as: 'paused', resumes_at: 9, task_id: task.id })
+    const seen = await store.sessions.get(ID)
+    assert.ok(seen && (await end(seen, store, 1)))
+    const { state, reason: why, wakes_at } = (await store.tasks.get(task.id)) ?? {}
+    assert.deepEqual([state, why, wakes_at], ['waiting', reason, null])
+  }
 })
 
 test('an answer that comes after a stop claims nothing', async t => {
