@@ -39,6 +39,11 @@ export const Need = z.object({
 })
 export type Need = z.infer<typeof Need>
 
+/** What the person does about it: a command is announced, a sentence speaks for itself. */
+export function nextLine({ next }: Pick<Need, 'next'>): string {
+  return /^[a-z]/.test(next) ? `Type: ${next}` : next
+}
+
 /** What a row about no decision, session or task says of these. */
 export const NOTHING_MORE = {
   ...{ count: 1, priority: 0, number: null, project: null, session_id: null, task_id: null, title: null, risk: null },

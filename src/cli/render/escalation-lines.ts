@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { neutral } from '../../base/neutral.ts'
 import type { Escalation, EscalationView, NeedsReply } from '../../domain/escalation.ts'
-import type { Need, NeedKind } from '../../domain/needs.ts'
+import { type Need, type NeedKind, nextLine } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import { describeInput, isCutInput, listFields } from '../../domain/shown-request.ts'
 import { NOT_WHOLE, suggestionLine } from './ask-lines.ts'
@@ -95,7 +95,7 @@ export function typeOf({ kind, need }: ShownEscalation): string {
 
 /** The line below a request: the risk and why it waits, or the options of a question. */
 export function belowOf(row: ShownEscalation): string {
-  if (row.need && !isDecision(row)) return `Type: ${firstLine(row.need.next)}`
+  if (row.need && !isDecision(row)) return firstLine(nextLine(row.need))
   if (row.kind === 'question') return optionsLine(row)
   const times = row.count > 1 ? `, asked ${row.count} times` : ''
   if (row.kind === 'error') return `in session: ${firstLine(row.task)}${times}${othersOf(row)}`

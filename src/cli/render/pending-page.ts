@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import { neutral } from '../../base/neutral.ts'
 import type { RefusedSpeaker } from '../../domain/api.ts'
 import { isCutInput } from '../../domain/shown-request.ts'
@@ -46,7 +47,9 @@ export function pendingLines({ waiting, refused }: ShownRows, page: PendingPage)
 function listLines(waiting: ShownEscalation[], { terminal, now }: PendingPage): string[] {
   const rows = waiting.flatMap(row => tableRows(row, now))
   const table = boxTable({ headings: HEADINGS, rows, terminal, giveWay: [[QUESTION, 16]] })
-  const fits = (text: string) => table.some(line => line.includes(` ${text} `))
+  const plain = (text: string) => ` ${stripVTControlCharacters(text).replace(/\s+/g, ' ').trim()} `
+  const shown = plain(table.join(' '))
+  const fits = (text: string) => shown.includes(plain(text))
   const needsFullText = waiting.filter(
     row =>
       !fits(questionOf(row)) ||

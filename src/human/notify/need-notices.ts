@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import type { EventKind, StoredEvent } from '../../domain/event.ts'
-import type { Need, NeedKind, Needs } from '../../domain/needs.ts'
+import { type Need, type NeedKind, type Needs, nextLine } from '../../domain/needs.ts'
 import type { NoticeKind } from '../../domain/option-values.ts'
 import { decisionNotice, type NoticeDeps } from './build-notices.ts'
 import { type Notice, toSafeLine, toSafeText } from './notice.ts'
@@ -47,7 +47,7 @@ function plainNotice({ key, kind, text, next, project, title, count }: Need, { h
     toSafeLine(text, 600, hidden),
     ...(title === null ? [] : [`Task: ${toSafeLine(title, 160, hidden)}`]),
     ...(count > 1 ? [kind === 'refused' ? `Asked ${count} times` : `${count} wait for it`] : []),
-    `Type: ${toSafeLine(next, 300, hidden)}`,
+    toSafeLine(nextLine({ next }), 300, hidden),
   ]
   return {
     kind: KIND_OF_NEED[kind],

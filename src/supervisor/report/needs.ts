@@ -181,7 +181,7 @@ async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
     ...{ key: `merge:${repository}:${target}:${reason}`, kind: 'merge', project, task_id, since: updated_at },
     title: tasks.get(task_id)?.title ?? null,
     text: `The merge into ${target} waits: ${firstLine(reason ?? 'something is in its way')}`,
-    next: `pcc merge list --project ${quoteForShell(project)}`,
+    next: 'Mend that; the merge goes on by itself then.',
   }))
 }
 
@@ -201,11 +201,20 @@ async function listAccounts({ store, standing, faults, openRuns, now = Date.now 
         ...NOTHING_MORE,
         ...{ key: `account:${gate.account}`, kind: faultOf(gate) ?? 'login', since: gate.closed_at ?? now() },
         text: `${labels.get(gate.account) ?? 'An account'} cannot be used: ${cause}`,
-        next: remedy.join(' ') || 'pcc doctor',
+        next:
+          forThoseThatWait(remedy.join(' '), [
+            ...waiting.map(({ id, options }) => options.run?.id ?? id),
+            ...openRuns.map(({ id }) => id),
+          ]) || 'pcc doctor',
         count: Math.max(1, waiting.length),
       },
     ]
   })
+}
+
+/** The remedy of the session that met the fault, with another one to go on with if that one no longer waits. */
+function forThoseThatWait(remedy: string, waiting: readonly string[]): string {
+  return remedy.replace(/(?<=pcc resume )[rs]-\w+/, id => (waiting.includes(id) ? id : (waiting[0] ?? id)))
 }
 
 /** Projects that a run works on without the settings and gates that nobody has agreed to. */

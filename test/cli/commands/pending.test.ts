@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { answeredLines } from '../../../src/cli/commands/respond-lines.ts'
+import { belowOf, shownRows } from '../../../src/cli/render/escalation-lines.ts'
 import { pendingLines, refusedSpeakerLines } from '../../../src/cli/render/pending-page.ts'
 import type { EscalationView, NewEscalation } from '../../../src/domain/escalation.ts'
 import type { Need } from '../../../src/domain/needs.ts'
@@ -88,6 +89,32 @@ test('on a narrow terminal every question that had to be cut stands in full belo
   ])
   assert.equal(lines(100).includes('4 in full:'), false)
 })
+
+test('what the table shows whole is not shown again below it, in colours and on a narrow terminal too', () => {
+  const { waiting } = shownRows({
+    needs: [{ ...NEED, text: 'Tasks cannot begin: no branch is checked out', next: 'git switch main' }],
+    refused: [],
+    escalations: [],
+  })
+  for (const width of [100, 40]) {
+    const terminal = { ...plain(width), paint: (_: unknown, text: string) => `\x1b[33m${text}\x1b[39m` }
+    const page = pendingLines({ waiting, refused: [] }, { terminal, now: 0 }).join('\n')
+    assert.match(page, /Type: git switch main/)
+    assert.doesNotMatch(page, /in full/)
+  }
+})
+
+test('what is to be done is announced as something to type only where it is a command', () => {
+  const below = (next: string) =>
+    shownRows({ needs: [{ ...NEED, next }], refused: [], escalations: [] }).waiting.map(belowOf)
+  assert.deepEqual(below('pcc trust .'), ['Type: pcc trust .'])
+  assert.deepEqual(below('Log in with: claude /login'), ['Log in with: claude /login'])
+})
+
+const NEED: Need = {
+  ...{ key: 'k', kind: 'run', text: 'It waits', next: 'pcc doctor', since: 0, count: 1, priority: 0, number: null },
+  ...{ project: '/p', session_id: null, task_id: null, title: null, risk: null },
+}
 
 test('the command itself is shown, and a long change is not offered for approval by what the list shows of it', () => {
   const show = (more: Partial<EscalationView>) =>

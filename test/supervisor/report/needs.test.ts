@@ -101,7 +101,7 @@ test('a task that a person resets begins without its earlier refusals; what it i
   )
 })
 
-test('a person who resets or fails finished work ends the question about it', async t => {
+test('a person who resets or fails finished work ends the question about it, and its next attempt has the next number', async t => {
   const { store, tasks, escalations, add, claim, list } = await world(t)
   for (const [index, to] of (['ready', 'failed'] as const).entries()) {
     const session = `s-${index}`
@@ -115,7 +115,10 @@ test('a person who resets or fails finished work ends the question about it', as
     assert.ok(finished)
     await store.transaction(tx => tasks.force(finished, { to }, tx))
     assert.deepEqual((await list()).needs, [])
-    if (to === 'ready') await store.transaction(tx => tasks.transition(id, { to: 'done', forced: true }, tx))
+    if (to === 'failed') await store.transaction(tx => tasks.transition(id, { to: 'ready' }, tx))
+    await claim(`${session}-again`, id)
+    assert.equal((await store.tasks.get(id))?.attempt, 2)
+    await store.transaction(tx => tasks.transition(id, { to: 'done', forced: true }, tx))
   }
 })
 
@@ -135,7 +138,12 @@ test('each cause that is no decision is one row that says what to type, and is g
     (await rows()).sort(),
     [
       ['login', 'An account cannot be used: Not logged in', 'Run: claude /login', 1],
-      ['merge', 'The merge into main waits: the checkout has changes', 'pcc merge list --project /p', 2],
+      [
+        'merge',
+        'The merge into main waits: the checkout has changes',
+        'Mend that; the merge goes on by itself then.',
+        2,
+      ],
       [
         'session',
         's-stuck (s-stuck): the turn limit was reached; give it up with: pcc stop s-stuck',
@@ -157,6 +165,24 @@ test('each cause that is no decision is one row that says what to type, and is g
   await store.transaction(tx => tasks.transition(third.id, { to: 'ready' }, tx))
   await store.sessions.update('s-stuck', { ended_as: 'completed' })
   assert.deepEqual(await rows(), [])
+})
+
+test('a missing key is given to a session that waits, or to the run, and not to one that was stopped', async t => {
+  const { store, session, list } = await world(t)
+  const next = async () => (await list()).needs.map(row => row.next)
+  const reason = 'Not logged in\nexport KEY=<new key> && pcc resume s-00a --detach'
+  const gate = { ...createOpenGate('a-1'), source: 'login' as const, reason, closed_at: 3, closed_until: 9_999 }
+  await store.transaction(tx => store.gates.put(gate, 3, tx))
+  for (const id of ['s-00a', 's-00b']) {
+    await session(id, { state: 'ended', ended_as: 'paused', resumes_at: 9_999, account: 'a-1' })
+  }
+  assert.deepEqual(await next(), ['export KEY=<new key> && pcc resume s-00a --detach'])
+  await store.sessions.update('s-00a', { ended_as: 'stopped', resumes_at: null })
+  assert.deepEqual(await next(), ['export KEY=<new key> && pcc resume s-00b --detach'])
+  await store.sessions.update('s-00b', { ended_as: 'stopped', resumes_at: null })
+  assert.deepEqual(await next(), [])
+  await store.transaction(tx => store.runs.insert(A_RUN, tx))
+  assert.deepEqual(await next(), ['export KEY=<new key> && pcc resume r-1 --detach'])
 })
 
 test('a missing login is one row until a call succeeds, also while the one session that waits for it tries', async t => {

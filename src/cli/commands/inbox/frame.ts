@@ -116,7 +116,7 @@ function detailLines(
         ? []
         : wrap(neutral(row.project), width)),
     ...wholeLines(row, width),
-    ...(isDecision(row) ? [] : wrap(neutral(`Type: ${row.need?.next}`), width)),
+    ...(isDecision(row) ? [] : wrap(neutral(belowOf(row)), width)),
     ...(row.kind === 'permission' || row.kind === 'review' ? wrap(belowOf(row), width) : []),
     ...contextLines(row, { width, now }),
     ...Object.entries(answers).flatMap(([question, answer]) =>
