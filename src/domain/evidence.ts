@@ -14,6 +14,31 @@ const GATE_KINDS = ['command', 'regression', 'diff', 'plan', 'acceptance', 'veri
 export const GateStatus = z.enum(['passed', 'failed', 'flaky', 'skipped', 'broken', 'review'])
 export type GateStatus = z.infer<typeof GateStatus>
 
+/** What each status means for the work. A review decides by its findings, which a person accepts. A new status has to be placed here. */
+const COUNTS_AS: Record<GateStatus, 'passed' | 'failed' | 'broken' | 'nothing'> = {
+  passed: 'passed',
+  flaky: 'passed',
+  failed: 'failed',
+  broken: 'broken',
+  skipped: 'nothing',
+  review: 'nothing',
+}
+
+type WithStatus = Pick<Evidence, 'status'>
+
+export function hasPassed(check: WithStatus): boolean {
+  return COUNTS_AS[check.status] === 'passed'
+}
+
+export function hasFailed(check: WithStatus): boolean {
+  return COUNTS_AS[check.status] === 'failed'
+}
+
+/** Whether the gate itself could not run. */
+export function isBroken(check: WithStatus): boolean {
+  return COUNTS_AS[check.status] === 'broken'
+}
+
 /** One test as its runner reported it. */
 export const TestResult = z.object({
   /** File and title, as stable as the runner allows. */
@@ -99,9 +124,10 @@ export interface Concerns {
  */
 export function isProvenBy(checks: readonly Pick<Evidence, 'kind' | 'status' | 'findings'>[]): boolean {
   const isEmpty = hasChangedNothing(checks)
-  return checks.some(({ kind, status }) => {
+  return checks.some(check => {
+    const { kind } = check
     const proves = kind === 'verifier' || kind === 'second-opinion' || (kind === 'command' && !isEmpty)
-    return proves && (status === 'passed' || status === 'flaky')
+    return proves && hasPassed(check)
   })
 }
 

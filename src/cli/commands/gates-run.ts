@@ -7,7 +7,7 @@ import { setInToml } from '../../base/toml-edit.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { checkConfigText, findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import type { Evidence, GateStatus, TaskGates } from '../../domain/evidence.ts'
+import { type Evidence, hasPassed, type TaskGates } from '../../domain/evidence.ts'
 import type { GateProfile } from '../../domain/option-values.ts'
 import type { TrustStatus } from '../../policy/trust/trust.ts'
 import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
@@ -18,7 +18,8 @@ import { GATE_COMMANDS, type GateCommand, PROFILES, readGateSettings } from '../
 import { type CommandContext, ExitCode } from '../context.ts'
 import { loadSettings } from '../load-settings.ts'
 import { refuseInSession } from '../options.ts'
-import { pad, type Terminal, type Tone } from '../render/text.ts'
+import { GATE_MARKS } from '../render/task-lines.ts'
+import { pad, type Terminal } from '../render/text.ts'
 import { projectPath } from './init/init-project.ts'
 
 /** Shows the gates of a project and, for a task, their results. */
@@ -98,7 +99,7 @@ export async function runGates({ target, only = [], profile, context }: RunGates
     if (context.json)
       context.out(JSON.stringify({ project, directory, task: task?.id ?? null, checks: results }, null, 2))
     if (stop.signal.aborted) throw new ExitCode(130)
-    if (results.some(({ status }) => status !== 'passed' && status !== 'flaky')) throw new ExitCode(1)
+    if (!results.every(hasPassed)) throw new ExitCode(1)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
   }
@@ -127,20 +128,11 @@ type ShownResult = Pick<
   'gate' | 'status' | 'command' | 'exit' | 'duration_ms' | 'findings' | 'tests' | 'cached'
 >
 
-const MARKS: Record<GateStatus, [mark: string, tone: Tone]> = {
-  passed: ['✓', 'green'],
-  failed: ['✗', 'red'],
-  flaky: ['~', 'yellow'],
-  skipped: ['–', 'dim'],
-  broken: ['!', 'red'],
-  review: ['?', 'yellow'],
-}
-
 const MAX_FINDINGS = 10
 
 /** The result of one gate: its status, its command and its findings. */
 function resultLines(result: ShownResult, { paint }: Terminal): string[] {
-  const [mark, tone] = MARKS[result.status]
+  const { glyph, tone } = GATE_MARKS[result.status]
   const facts = [
     result.status,
     ...(result.command === null ? [] : [neutral(result.command)]),
@@ -158,7 +150,7 @@ function resultLines(result: ShownResult, { paint }: Terminal): string[] {
   })
   const rest = result.findings.length - shown.length
   const more = rest > 0 ? [`      and ${rest} more`] : []
-  return [`  ${paint(tone, mark)} ${pad(result.gate, 12)} ${facts.join('  ')}`, ...shown, ...more]
+  return [`  ${paint(tone, glyph)} ${pad(result.gate, 12)} ${facts.join('  ')}`, ...shown, ...more]
 }
 
 function countTests(tests: NonNullable<ShownResult['tests']>): string {

@@ -9,6 +9,7 @@ import { type CommandContext, commandContext, ExitCode, isInteractive } from '..
 import { RemoteError } from '../errors.ts'
 import { refuseInSession } from '../options.ts'
 import { ago, counted, duration } from '../render/format.ts'
+import { GATE_MARKS } from '../render/task-lines.ts'
 import { cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
 import { taskPath } from './task/call.ts'
@@ -173,15 +174,6 @@ export function workLines({ task, evidence, merge, worktree, review }: TaskWork,
 
 type Check = TaskWork['evidence'][number]
 
-const CHECK_MARKS: Record<Check['status'], { glyph: string; tone: Tone }> = {
-  passed: { glyph: '✓', tone: 'green' },
-  flaky: { glyph: '~', tone: 'yellow' },
-  failed: { glyph: '✗', tone: 'red' },
-  broken: { glyph: '!', tone: 'red' },
-  skipped: { glyph: '–', tone: 'dim' },
-  review: { glyph: '?', tone: 'yellow' },
-}
-
 /** The results of the gates in the newest verification, with the findings of each gate below it. */
 function evidenceLines(evidence: readonly Check[], { paint }: Pick<Terminal, 'paint'>): string[] {
   const [first] = evidence
@@ -190,7 +182,7 @@ function evidenceLines(evidence: readonly Check[], { paint }: Pick<Terminal, 'pa
   return [
     `Evidence (attempt ${first.attempt}, verification ${first.round}${tree}):`,
     ...evidence.flatMap(check => {
-      const { glyph, tone } = CHECK_MARKS[check.status]
+      const { glyph, tone } = GATE_MARKS[check.status]
       const findings = check.findings.map(({ text, file, line }) => {
         const at = file === undefined ? '' : `${neutral(file)}${line === undefined ? '' : `:${line}`}: `
         return `      ${at}${firstLine(text)}`

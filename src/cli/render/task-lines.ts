@@ -1,5 +1,6 @@
 import { amountWords, budgetWords } from '../../domain/budget.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
+import type { GateStatus } from '../../domain/evidence.ts'
 import { duration, wakeTime, windowName } from './format.ts'
 import { cutAtWord, firstLine, INDENT, type Terminal, type Tone } from './text.ts'
 
@@ -85,11 +86,19 @@ export function completionLines(event: CompletionEvent, terminal: Terminal): str
 
 const STATUS_TEXTS = { passed: 'passed', failed: 'failed', broken: 'could not be checked' } as const
 
-const MARKS = { passed: '✓', failed: '✗', flaky: '~', skipped: '–', broken: '!', review: '?' } as const
+/** How the result of a gate is drawn. */
+export const GATE_MARKS: Record<GateStatus, { glyph: string; tone: Tone }> = {
+  passed: { glyph: '✓', tone: 'green' },
+  flaky: { glyph: '~', tone: 'yellow' },
+  failed: { glyph: '✗', tone: 'red' },
+  broken: { glyph: '!', tone: 'red' },
+  skipped: { glyph: '–', tone: 'dim' },
+  review: { glyph: '?', tone: 'yellow' },
+}
 
 function checkText({ gate, status, cached, duration_ms }: EventBody<'task.verified'>['checks'][number]): string {
   const time = cached ? 'cached' : duration_ms >= 1_000 ? duration(duration_ms) : ''
-  return `${MARKS[status]} ${gate}${time === '' ? '' : ` (${time})`}`
+  return `${GATE_MARKS[status].glyph} ${gate}${time === '' ? '' : ` (${time})`}`
 }
 
 function headedLine(heading: string, text: string, tone: Tone, terminal: Terminal): string[] {

@@ -1,4 +1,5 @@
 import type { PastAttempt } from '../../domain/attempt.ts'
+import { hasFailed, isBroken } from '../../domain/evidence.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { matchNotes, type NoteQuery } from '../../knowledge/match-notes.ts'
@@ -72,9 +73,7 @@ async function addEvidence(
 ): Promise<readonly PastAttempt[]> {
   const last = attempts.at(-1)
   if (last?.outcome !== 'failed') return attempts
-  const failed = (await store.evidence.latest(task, tx)).filter(
-    ({ status }) => status === 'failed' || status === 'broken',
-  )
+  const failed = (await store.evidence.latest(task, tx)).filter(check => hasFailed(check) || isBroken(check))
   const evidence = failed.map(({ gate, command, output, findings }) => ({
     what: command === null ? `the check ${gate}` : `the check ${gate} (${command})`,
     text: [output, ...findings.map(({ text }) => text)].filter(Boolean).join('\n'),

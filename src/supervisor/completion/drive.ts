@@ -1,6 +1,6 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
-import { hasChangedNothing, UNPROVEN, type VerificationResult } from '../../domain/evidence.ts'
+import { hasChangedNothing, isBroken, UNPROVEN, type VerificationResult } from '../../domain/evidence.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import { type ContinueResult, continueRebase } from '../../workspace/merge/continue-rebase.ts'
@@ -333,7 +333,7 @@ function describeUnmerged({ worktree, task }: FinishedWork): string | undefined 
 }
 
 function describeBroken({ checks, next_steps }: VerificationResult): string {
-  const broken = checks.filter(({ status }) => status === 'broken')
+  const broken = checks.filter(isBroken)
   const problems = broken.map(({ gate, command, output }) => {
     const lines = output.trim().split('\n').slice(-3)
     const isSaid = next_steps.some(step => step.includes(lines.at(-1) ?? ''))

@@ -1,6 +1,6 @@
 import { describeProcess, wears } from '../../base/process/peer.ts'
 import { quoteForShell } from '../../base/words.ts'
-import type { VerificationResult } from '../../domain/evidence.ts'
+import { isBroken, type VerificationResult } from '../../domain/evidence.ts'
 import { type HookAnswer, type HookEventOf, TASK_ID } from '../../domain/hooks.ts'
 import type { GateResultStore } from '../../store/task-stores.ts'
 import { commandMarkers } from '../../workspace/command/run-command.ts'
@@ -197,7 +197,7 @@ function capReport(report: string): string {
 }
 
 function brokenGates({ checks }: VerificationResult): string {
-  const broken = checks.filter(({ status }) => status === 'broken')
+  const broken = checks.filter(isBroken)
   return broken.map(({ gate, findings }) => `${gate} (${findings[0]?.text ?? 'no reason given'})`).join(', ')
 }
 

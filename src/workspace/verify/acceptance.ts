@@ -1,10 +1,12 @@
 import { messageOf } from '../../base/errors.ts'
-import type {
-  CriterionOpinion,
-  Finding,
-  NewEvidence,
-  VerifierMaterial,
-  VerifierOpinion,
+import {
+  type CriterionOpinion,
+  type Finding,
+  hasPassed,
+  isBroken,
+  type NewEvidence,
+  type VerifierMaterial,
+  type VerifierOpinion,
 } from '../../domain/evidence.ts'
 import { git } from '../git/git.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
@@ -95,9 +97,12 @@ function judgeByGate(text: string, checks: readonly GateCheck[]): Criterion | un
   )
   const asked = ASKS_FOR.find(([, pattern]) => pattern.test(bare))?.[0]
   const check = named ?? checks.find(({ gate, kind }) => kind === 'command' && gate === asked)
-  if (!check || check.status === 'skipped' || check.status === 'broken') return undefined
-  const isMet = check.status === 'passed' || check.status === 'flaky'
-  return { text, status: isMet ? 'met' : 'unmet', evidence: `${check.gate}: ${check.command} (exit ${check.exit})` }
+  if (!check || check.status === 'skipped' || isBroken(check)) return undefined
+  return {
+    text,
+    status: hasPassed(check) ? 'met' : 'unmet',
+    evidence: `${check.gate}: ${check.command} (exit ${check.exit})`,
+  }
 }
 
 /** Judges by a test whose name has most of the criterion's significant words. */

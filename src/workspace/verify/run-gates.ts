@@ -1,6 +1,14 @@
 import { relative } from 'node:path'
 import { openGuard } from '../../base/process/guardian.ts'
-import { type Finding, hasChangedNothing, isProvenBy, type NewEvidence } from '../../domain/evidence.ts'
+import {
+  type Finding,
+  hasChangedNothing,
+  hasFailed,
+  hasPassed,
+  isBroken,
+  isProvenBy,
+  type NewEvidence,
+} from '../../domain/evidence.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import { type CommandRunner, commandEnvironment, commandMarkers } from '../command/run-command.ts'
 import { acceptanceGate, judgeCriteria, parseCriteria, verifierGate } from './acceptance.ts'
@@ -101,7 +109,7 @@ async function addRegression(
   const work = findWorkStart(context)
   const tests = checks.find(({ gate, kind }) => kind === 'command' && gate === 'test')
   const run = commandRunFor('test', context)
-  if (!tests || !run || !['passed', 'failed', 'flaky'].includes(tests.status)) return [...checks]
+  if (!tests || !run || !(hasPassed(tests) || hasFailed(tests))) return [...checks]
   const wanted = { work, run, base: PROFILES[gates.profile].base }
   const base = work && (await runBaseTests({ ...wanted, work }, { ...context.deps, runner }))
   const both = regressionGate(tests, base, gates.knownFailures)
@@ -118,14 +126,13 @@ async function runEarlierChecks(
   const work = findWorkStart(context)
   const head = subject.commit ?? subject.tree
   if (context.ignoresChanges) return undefined
-  const isHeldUp = checks.some(check => applyAllowList(check, request.gates.diff.allow).status === 'failed')
+  const isHeldUp = checks.some(check => hasFailed(applyAllowList(check, request.gates.diff.allow)))
   if (!work || head === null || isHeldUp) return undefined
   const profile = PROFILES[request.gates.profile]
   const passed = profile.commands.flatMap(gate => {
     const check = checks.find(each => each.kind === 'command' && each.gate === gate)
     const run = commandRunFor(gate, context)
-    const hasPassed = check?.status === 'passed' || check?.status === 'flaky'
-    return run && hasPassed ? [{ run, listsTests: check.tests !== null }] : []
+    return run && check && hasPassed(check) ? [{ run, listsTests: check.tests !== null }] : []
   })
   const triesEnds = ({ known: 'never', run: 'once', anew: 'anew' } as const)[profile.base]
   return earlierChecksGate({ work, head, passed, triesEnds }, { ...deps, runner })
@@ -188,7 +195,8 @@ async function askVerifier(
   })
   if (!judge) return skipped('There is no agent to ask.')
   const { request, subject, watch, asRow } = context
-  if (checks.some(check => ['failed', 'broken'].includes(applyAllowList(check, request.gates.diff.allow).status)))
+  const allowed = checks.map(check => applyAllowList(check, request.gates.diff.allow))
+  if (allowed.some(check => hasFailed(check) || isBroken(check)))
     return skipped('Another gate blocks the task already.')
   return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
 }

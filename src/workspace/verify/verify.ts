@@ -1,5 +1,12 @@
 import { crashPoint } from '../../base/crash-point.ts'
-import { type Finding, isProvenBy, type NewEvidence, type VerificationResult } from '../../domain/evidence.ts'
+import {
+  type Finding,
+  hasFailed,
+  isBroken,
+  isProvenBy,
+  type NewEvidence,
+  type VerificationResult,
+} from '../../domain/evidence.ts'
 import { nameVerifiedTree, type VerifiedTree } from './commit-leftovers.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
 import { applyAllowList, runAllGates } from './run-gates.ts'
@@ -27,13 +34,12 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
     request.place ? listIgnored(request.place.top) : [],
     checkRepository(subject, request),
   ])
-  if (shared?.status === 'broken') return recordChecks([shared], subject, { request, deps })
+  if (shared && isBroken(shared)) return recordChecks([shared], subject, { request, deps })
   const { checks: cleaning, aside } = await cleanWorktree(request, { ...deps, head: subject.commit, ignored })
   const began = Date.now()
   const before = [...(shared ? [shared] : []), ...cleaning]
   try {
-    if (cleaning.some(({ status }) => status === 'broken'))
-      return await recordChecks(cleaning, subject, { request, deps })
+    if (cleaning.some(isBroken)) return await recordChecks(cleaning, subject, { request, deps })
     const watch = await watchTree(subject, request.place)
     const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
     const checks = await runAllGates({ request, deps, subject, ignored, watch, asRow })
@@ -101,8 +107,8 @@ export function resultOf(
 }
 
 function statusOf(checks: readonly NewEvidence[]): VerificationResult['status'] {
-  if (checks.some(({ status }) => status === 'failed')) return 'failed'
-  return checks.some(({ status }) => status === 'broken') ? 'broken' : 'passed'
+  if (checks.some(hasFailed)) return 'failed'
+  return checks.some(isBroken) ? 'broken' : 'passed'
 }
 
 function gateAndStatus({ gate, status }: NewEvidence): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { concernsAbout, type TestResult } from '../../../src/domain/evidence.ts'
+import { concernsAbout, GateStatus, type TestResult } from '../../../src/domain/evidence.ts'
 import { git } from '../../../src/workspace/git/git.ts'
 import {
   compareTests,
@@ -12,6 +12,7 @@ import {
 } from '../../../src/workspace/verify/regression.ts'
 import { gateCheck } from '../../../src/workspace/verify/request.ts'
 import { NAME_SEPARATOR } from '../../../src/workspace/verify/test-results.ts'
+import { resultOf } from '../../../src/workspace/verify/verify.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 
 type Status = TestResult['status']
@@ -81,4 +82,21 @@ test('a base checkout that a dead daemon left is cleared away, and its repositor
   assert.equal(existsSync(base.directory), false)
   assert.equal(await worktrees(), 1)
   await removeBaseCheckouts(runDir)
+})
+
+test('work passes only by what counts as passed, and each status of a gate says how it counts', () => {
+  const outcomeOf = (status: GateStatus) => {
+    const check = gateCheck({ gate: 'test', kind: 'command', status })
+    const row = { ...check, task_id: 't-1', attempt: 1, round: 1, tree: null, created_at: 0 }
+    const { status: outcome, isProven } = resultOf([row], { commit: null, tree: null })
+    return `${outcome}${isProven ? ', proven' : ''}`
+  }
+  assert.deepEqual(Object.fromEntries(GateStatus.options.map(status => [status, outcomeOf(status)])), {
+    passed: 'passed, proven',
+    failed: 'failed',
+    flaky: 'passed, proven',
+    skipped: 'passed',
+    broken: 'broken',
+    review: 'passed',
+  })
 })
