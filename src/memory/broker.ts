@@ -155,14 +155,17 @@ export class MemoryBroker implements Disposable {
     if (!this.isWritable) return true
     const until = performance.now() + withinMs
     const isLarge = withinMs === Number.POSITIVE_INFINITY
-    while (hasMore(this.#current())) {
-      if (performance.now() >= until) return false
+    // Another batch is begun if there is time for one as long as the last.
+    for (let [begun, took] = [performance.now(), 0]; hasMore(this.#current()); ) {
+      if (begun + took >= until) return false
       try {
         this.exclusive(parts => applyNext(parts, { isLarge }))
       } catch (error) {
         if (sqliteCode(error) === SQLITE_BUSY) return false
         throw error
       }
+      took = performance.now() - begun
+      begun += took
     }
     return true
   }

@@ -13,7 +13,7 @@ export interface MemoryFiles {
 }
 
 /** Records are applied so many at a time: some milliseconds; and so many where nobody waits, which costs less for each. */
-const BATCH = 500
+const BATCH = 200
 const LARGE_BATCH = 5_000
 
 /**
@@ -62,6 +62,7 @@ export function appendLines(
     file.run('insert into ids values (?, ?, ?, ?, ?)', id, row, at, kind, time)
     at += Buffer.byteLength(text) + 1
   }
+  noteOldest(file, row, fresh)
   file.run('update segments set known = ? where id = ?', added.to, row)
   return { stored: fresh.map(({ id }) => id), known }
 }
@@ -124,18 +125,38 @@ function readNewIds({ file, segments, upgrades }: MemoryFiles, segment: Segment)
   const known = file.row<{ known: number }>('select known from segments where id = ?', id)?.known ?? 0
   if (segment.size <= known) return
   let next = known
+  const found: { kind: string; time: number }[] = []
   for (const line of segments.read(segment.name, known)) {
     const read = line.text === '' ? undefined : readLine(line.text, upgrades)
     if (read && 'newer' in read)
       throw new AppError('memory_newer', { file: segment.name, found: read.newer, known: MEMORY_SCHEMA })
-    if (read && 'record' in read) noteId(file, id, { at: line.at, record: read.record })
+    if (read && 'record' in read) {
+      const { record } = read
+      noteId(file, id, { at: line.at, record })
+      found.push({ kind: record.kind, time: record.time })
+    }
     next = line.next
   }
+  noteOldest(file, id, found)
   file.run('update segments set known = ? where id = ?', next, id)
 }
 
+/** The kinds of records that expire; of a session all do. */
+export const EXPIRING = ['episode', 'recall', 'result']
+
+/** Notes the time of the oldest among new records that expire, so that upkeep does not look through all of them for it. */
+export function noteOldest(file: MemoryFile, segment: number, added: readonly { kind: string; time: number }[]): void {
+  const key = file.row<{ key: string }>('select key from segments where id = ?', segment)?.key ?? ''
+  const isOfSession = key.startsWith('session_')
+  let oldest: number | undefined
+  for (const { kind, time } of added)
+    if (time < (oldest ?? Number.POSITIVE_INFINITY) && (isOfSession || EXPIRING.includes(kind))) oldest = time
+  if (oldest !== undefined)
+    file.run('update segments set oldest = min(coalesce(oldest, ?), ?) where id = ?', oldest, oldest, segment)
+}
+
 /** Notes where a record is. The second line with the same id does not count. */
-export function noteId(file: MemoryFile, segment: number, { at, record }: { at: number; record: MemoryRecord }): void {
+function noteId(file: MemoryFile, segment: number, { at, record }: { at: number; record: MemoryRecord }): void {
   const { id, kind, time } = record
   if (file.row('select 1 from ids where id = ?', id)) file.noteOdd(segment, at)
   else file.run('insert into ids values (?, ?, ?, ?, ?)', id, segment, at, kind, time)

@@ -8,7 +8,7 @@ import { RANK_WEIGHTS, type RankedItem, type RankWeights, rankItems } from './ra
 import { indexItem, matchText, removeWords, TEXT_TABLES, talkOf, VECTOR_TABLES } from './text-index.ts'
 
 /** Rises with every change of the tables, of the fields of an item, or of what follows from a record: then everything is derived anew. */
-export const DERIVED_SCHEMA = 6
+export const DERIVED_SCHEMA = 7
 
 /** "pccm": the file is a memory of ours. */
 const APPLICATION_ID = 0x7063636d
@@ -18,9 +18,9 @@ export const WITHOUT_ITEM = `kind in ('recall', 'result', 'move', 'policy')`
 
 const TABLES = [
   'create table meta (name text primary key, value text not null) without rowid',
-  /** How far the lines of a segment are known by their ids, and how far items were made of them. */
+  /** How far the lines of a segment are known by their ids, how far items were made of them, and the time of the oldest one that expires. */
   `create table segments (id integer primary key, name text not null unique, key text not null, number integer not null,
-     known integer not null, applied integer not null)`,
+     known integer not null, applied integer not null, oldest integer)`,
   'create index segments_by_key on segments (key, number)',
   'create index segments_to_apply on segments (id) where applied < known',
   /** Where the record of an id is; one that was forgotten has no segment. */

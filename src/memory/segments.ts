@@ -21,7 +21,7 @@ import type { MemoryRecord } from '../domain/memory.ts'
 /** A longer line is refused. */
 export const MOST_LINE_BYTES = 65_536
 /** A segment that is larger gets no more lines. Forgetting writes a whole segment anew, so that it should not be much larger. */
-const ROTATE_BYTES = 8_000_000
+const ROTATE_BYTES = 1_000_000
 /** Read at once. */
 const CHUNK_BYTES = 1_048_576
 /** Most lines are shorter. */

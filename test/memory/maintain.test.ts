@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { pruneMemory } from '../../src/daemon/retention.ts'
 import { type NewRecord, newRecord } from '../../src/domain/memory.ts'
 import { MemoryBroker } from '../../src/memory/broker.ts'
 import { auditMemory } from '../../src/memory/examine.ts'
+import { forget } from '../../src/memory/forget.ts'
 import { maintain } from '../../src/memory/maintain.ts'
 import { tempDir } from '../support/world.ts'
 import { runChild } from './kill-rounds.ts'
@@ -57,6 +59,50 @@ test('data.episode_retention_days removes old episodes and all of old sessions, 
   memory.catchUp()
   assert.deepEqual(texts(), before, 'what follows from the log is the same')
   assert.deepEqual(memory.write(kept).known.length, 2)
+})
+
+test('whatever was written, forgotten and expired, each record that is left is found and no other', t => {
+  const kind = fc.constantFrom('episode', 'fact', 'of a session')
+  const written = fc.array(fc.record({ kind, age: fc.integer({ min: 1, max: 60 }) }), { maxLength: 60 })
+  const rounds = fc.array(fc.record({ written, days: fc.integer({ min: 5, max: 55 }), forgets: fc.nat(3) }), {
+    ...{ minLength: 1, maxLength: 4 },
+  })
+  fc.assert(
+    fc.property(rounds, given => {
+      using memory = new MemoryBroker(tempDir(t), { rotateBytes: 8_000 })
+      const left = new Map<string, number>()
+      const known: string[] = []
+      given.forEach(({ written, days, forgets }, round) => {
+        const now = NOW + round * DAY_MS
+        const records = written.map(({ kind, age }, at) => {
+          const time = now - age * DAY_MS
+          const text = `record ${round} ${at}`
+          if (kind === 'episode') return episode(text, time)
+          return fact(text, { time, ...(kind !== 'fact' && { scope: 'session', of: 's-000009' }) })
+        })
+        memory.write([...records, episode(`newest ${round}`, now)])
+        for (const { id, kind, time, scope } of records) {
+          known.push(id)
+          left.set(id, kind === 'episode' || scope === 'session' ? time : Number.POSITIVE_INFINITY)
+        }
+        for (const id of [...left.keys()].slice(0, forgets)) {
+          forget(memory, [id])
+          left.delete(id)
+        }
+        while (!maintain(memory, { now, retentionDays: days }).isDone);
+        for (const [id, time] of left) if (time < now - days * DAY_MS) left.delete(id)
+      })
+      const found = () => known.filter(id => memory.record(id, PERSON) !== undefined)
+      assert.deepEqual(found(), [...left.keys()])
+      const items = () => memory.find({ reader: PERSON, limit: 1_000 }).map(({ item }) => item.id)
+      const before = items().sort()
+      memory.rebuild()
+      memory.catchUp()
+      assert.deepEqual(found(), [...left.keys()])
+      assert.deepEqual(items().sort(), before)
+    }),
+    { numRuns: 20 },
+  )
 })
 
 test('a clock that is years ahead removes nothing', t => {

@@ -86,7 +86,11 @@ for (const [word, state] of [
     const task = await world.add('make a.txt')
     const { id } = await world.run()
     const pid = await gateAt(mark)
+    const learns = new Promise<void>(resolve => {
+      world.daemon.memory.poke = resolve
+    })
     await world.call('POST', `/tasks/${task}/${word}`, {})
+    await learns // long after the agent has ended
     await world.over(id)
     assert.equal((await world.task(task)).state, state)
     await gone(pid)
