@@ -1,5 +1,18 @@
-import { closeSync, constants, mkdirSync, openSync, realpathSync } from 'node:fs'
-import { cp, mkdir, open, readdir, rmdir, unlink, writeFile } from 'node:fs/promises'
+import { closeSync, constants, type Dirent, mkdirSync, openSync, realpathSync } from 'node:fs'
+import {
+  chmod,
+  copyFile,
+  lstat,
+  lutimes,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rmdir,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { isInside } from './is-inside.ts'
 
@@ -101,9 +114,18 @@ const AT_ONCE = 64
 async function removeEntries(parent: RealFolder, names: readonly string[]): Promise<void> {
   for (let first = 0; first < names.length; first += AT_ONCE) {
     const chunk = names.slice(first, first + AT_ONCE)
-    const isFolder = await Promise.all(chunk.map(name => unlinkUnlessFolder(parent.at(name))))
+    const isFolder = await settleAll(chunk.map(name => unlinkUnlessFolder(parent.at(name))))
     for (const name of chunk.filter((_, index) => isFolder[index])) await removeFolder(parent, name)
   }
+}
+
+/**
+ * Waits for all of them, also where one fails: the folder is closed after that, and its number is soon given to another one, in which the
+ * rest would go on.
+ */
+async function settleAll<T>(works: Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(works)
+  return Promise.all(works)
 }
 
 async function unlinkUnlessFolder(path: string): Promise<boolean> {
@@ -127,13 +149,63 @@ async function removeFolder(parent: RealFolder, name: string): Promise<void> {
   await rmdir(parent.at(name))
 }
 
-/** Copies a file or a link to a path where nothing is. False if the path passes through a link. */
-export async function copyInside(from: string, root: string, path: string): Promise<boolean> {
-  await using parent = await openRealFolder(root, dirname(path), { make: true })
-  if (!parent) return false
-  const to = parent.at(basename(path))
-  await cp(from, to, { verbatimSymlinks: true, preserveTimestamps: true, force: false, errorOnExist: true })
+/** A path below a folder. No link on the way is followed. */
+export interface PathBelow {
+  root: string
+  path: string
+}
+
+export interface CopyOptions {
+  signal?: AbortSignal | undefined
+  /** Of `copyFile`: whether the file system shares the bytes. */
+  mode?: number
+  /** Left out, everything is copied; what is neither file, folder nor link cannot be. */
+  isCopied?: (entry: Dirent) => boolean
+}
+
+/**
+ * Copies a file, a link or a folder with all that is in it to a path where nothing is. An agent may put a link in the place of any folder
+ * meanwhile, on both sides: neither is something outside read, nor is something written there. Links are copied as they are. False if one of
+ * the paths passes through a link.
+ */
+export async function copyInside(from: PathBelow, to: PathBelow, options: CopyOptions = {}): Promise<boolean> {
+  await using source = await openRealFolder(from.root, dirname(from.path))
+  await using target = await openRealFolder(to.root, dirname(to.path), { make: true })
+  if (!source || !target) return false
+  await copyEntry([source, basename(from.path)], [target, basename(to.path)], options)
   return true
+}
+
+type Entry = [folder: RealFolder, name: string]
+
+async function copyEntry([source, name]: Entry, [target, newName]: Entry, options: CopyOptions): Promise<void> {
+  const { signal, mode = 0, isCopied = () => true } = options
+  signal?.throwIfAborted()
+  const [from, to] = [source.at(name), target.at(newName)]
+  const stats = await lstat(from)
+  if (stats.isSymbolicLink()) return symlink(await readlink(from), to)
+  if (!stats.isDirectory()) return copyRegularFile(from, to, mode)
+  await mkdir(to)
+  await using folder = await openFolder(from)
+  await using copy = await openFolder(to)
+  if (!folder || !copy) throw new Error(`${name} was exchanged while it was copied`)
+  const entries = (await readdir(folder.at('.'), { withFileTypes: true })).filter(isCopied)
+  const next = ({ name: each }: Dirent) => copyEntry([folder, each], [copy, each], options)
+  const files = entries.filter(entry => !entry.isDirectory())
+  for (let first = 0; first < files.length; first += AT_ONCE)
+    await settleAll(files.slice(first, first + AT_ONCE).map(next))
+  // One at a time, so that no more folders are open than the tree is deep.
+  for (const entry of entries.filter(each => each.isDirectory())) await next(entry)
+  await chmod(copy.at('.'), stats.mode & 0o777)
+}
+
+async function copyRegularFile(from: string, to: string, mode: number): Promise<void> {
+  await using file = await open(from, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  const stats = await file.stat()
+  if (!stats.isFile()) throw new Error(`${basename(from)} is no ordinary file`)
+  const opened = process.platform === 'linux' ? `/proc/self/fd/${file.fd}` : from
+  await copyFile(opened, to, mode | constants.COPYFILE_EXCL)
+  await lutimes(to, stats.atime, stats.mtime)
 }
 
 /** Replaces a file. A link of that name is replaced too, and not followed. False if the path passes through a link. */

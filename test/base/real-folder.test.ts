@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
+  type Dirent,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
+  statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -86,19 +91,58 @@ test('what is swapped for a link during a removal is not followed', async t => {
 
 test('files and links are copied and written beside links, never through them', async t => {
   const { root, victim, isWhole } = folders(t)
-  const from = join(tempDir(t), 'from')
-  writeFileSync(from, 'new')
+  const from = { root: tempDir(t), path: 'from' }
+  writeFileSync(join(from.root, 'from'), 'new')
   symlinkSync(victim, join(root, 'linked'))
-  assert.equal(await copyInside(from, root, 'linked/deep/file'), false)
+  assert.equal(await copyInside(from, { root, path: 'linked/deep/file' }), false)
   assert.equal(await writeInside(root, 'linked/file', 'new'), false)
-  assert.equal(await copyInside(from, root, 'a/b/file'), true)
+  assert.equal(await copyInside(from, { root, path: 'a/b/file' }), true)
   assert.equal(readFileSync(join(root, 'a/b/file'), 'utf8'), 'new')
-  assert.equal(await copyInside(join(root, 'linked'), root, 'a/link'), true)
+  assert.equal(await copyInside({ root, path: 'linked' }, { root, path: 'a/link' }), true)
   assert.equal(readlinkSync(join(root, 'a/link')), victim)
   symlinkSync(join(victim, '.cache/key'), join(root, '.git'))
-  await assert.rejects(copyInside(from, root, '.git'))
+  await assert.rejects(copyInside(from, { root, path: '.git' }))
   assert.equal(await writeInside(root, '.git', 'new'), true)
   assert.equal(readFileSync(join(root, '.git'), 'utf8'), 'new')
   isWhole()
   assert.ok(!existsSync(join(victim, 'deep')))
 })
+
+test('a folder is copied with its links, times and modes, and a pipe in it ends the copy instead of hanging it', async t => {
+  const { root } = folders(t)
+  mkdirSync(join(root, 'from/deep'), { recursive: true })
+  writeFileSync(join(root, 'from/deep/run'), 'x', { mode: 0o755 })
+  utimesSync(join(root, 'from/deep/run'), 1_000, 2_000)
+  symlinkSync('deep/run', join(root, 'from/link'))
+  chmodSync(join(root, 'from/deep'), 0o750)
+  assert.equal(await copyInside({ root, path: 'from' }, { root, path: 'to' }), true)
+  const { mode, mtimeMs } = statSync(join(root, 'to/deep/run'))
+  assert.deepEqual([mode & 0o777, mtimeMs], [0o755, 2_000_000])
+  assert.equal(statSync(join(root, 'to/deep')).mode & 0o777, 0o750)
+  assert.equal(readlinkSync(join(root, 'to/link')), 'deep/run')
+  await assert.rejects(copyInside({ root, path: 'from' }, { root, path: 'to' }), { code: 'EEXIST' })
+  execFileSync('mkfifo', [join(root, 'from/pipe')])
+  await assert.rejects(copyInside({ root, path: 'from' }, { root, path: 'third' }), /no ordinary file/)
+})
+
+for (const side of ['from', 'to'])
+  test(`a folder that is swapped for a link while it is copied is not followed: ${side}`, {
+    skip: process.platform !== 'linux',
+  }, async t => {
+    const { root, victim, isWhole } = folders(t)
+    mkdirSync(join(root, 'from/deep/.cache'), { recursive: true })
+    writeFileSync(join(root, 'from/deep/.cache/key'), 'harmless')
+    const swap = () => {
+      renameSync(join(root, side, 'deep'), join(root, 'aside'))
+      symlinkSync(victim, join(root, side, 'deep'))
+    }
+    // It is asked about each entry in the moment before that is copied.
+    const isCopied = ({ name }: Dirent) => {
+      if (name === '.cache') swap()
+      return true
+    }
+    await copyInside({ root, path: 'from' }, { root, path: 'to' }, { isCopied })
+    isWhole()
+    const copied = join(root, side === 'to' ? 'aside' : 'to/deep', '.cache/key')
+    assert.equal(readFileSync(copied, 'utf8'), 'harmless')
+  })

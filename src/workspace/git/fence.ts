@@ -17,8 +17,8 @@ interface FencedCall {
   env: Record<string, string>
 }
 
-/** Commands that write objects only, and those that need the person's keys and the network. */
-const NOT_FENCED = new Set(['write-tree', 'commit-tree', 'push', 'remote'])
+/** Commands that need the person's keys and the network. */
+const NOT_FENCED = new Set(['push', 'remote'])
 
 /** Commands that put the content of files into the repository. */
 const READS_FILES = new Set(['add', 'update-index', 'hash-object', 'rm', 'commit', 'stash'])

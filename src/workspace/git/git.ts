@@ -65,6 +65,8 @@ async function runInTurn(directory: string, args: readonly string[], options: Gi
 async function runSafely(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   // Git searches from the real directory.
   const real = await realpath(directory).catch(() => directory)
+  const word = findForbiddenWord(args)
+  if (word !== undefined) return refuse(`${word} is no word for git here`)
   const folder = await readGitFolder(real)
   if (typeof folder === 'string') return refuse(folder)
   const why = await whyGitMustNotWrite(folder, { args, input: options.input })
@@ -76,6 +78,17 @@ async function runSafely(directory: string, args: readonly string[], options: Gi
   const trusted = await readTrustedDirectories()
   return trusted.length > 0 ? runHardened(request, () => hardenCall(folder, args, trusted), options) : result
 }
+
+/**
+ * Finds a word by which git would write a file of any name or run a program. No call needs one, so it comes from a file that an agent has
+ * written where a commit was expected. Git also understands such words when they are cut short.
+ */
+function findForbiddenWord(args: readonly string[]): string | undefined {
+  const end = args.indexOf('--')
+  return args.slice(0, end < 0 ? args.length : end).find(arg => FORBIDDEN.test(arg))
+}
+
+const FORBIDDEN = /^--(ou|index-o|exe|upload-p|open-f|ext-|textc)/
 
 interface GitRequest {
   directory: string

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { link, lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { link, lstat, mkdir, mkdtemp, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { readRegularFile } from '../../base/files.ts'
 import { isAlive, startTimeOf } from '../../base/process/process-table.ts'
@@ -72,7 +72,8 @@ export async function takeIndexLock(own: string, from: string, to: string): Prom
 export async function readIndexLock(own: string): Promise<IndexLock | undefined> {
   const text = (await readRegularFile(indexLockFile(own)).catch(() => '')).toString('latin1')
   const [word, from, to, pid, ...start] = text.trimEnd().split(' ')
-  if (word !== LOCK_WORD || from === undefined || to === undefined) return undefined
+  // An agent in this checkout can write one too, and git would take other words for its options.
+  if (word !== LOCK_WORD || !isCommitId(from) || !isCommitId(to)) return undefined
   return { from, to, isHeld: await isAlive({ pid: Number(pid), startTime: start.join(' ') }) }
 }
 
@@ -81,6 +82,10 @@ export function freeIndexLock(own: string): Promise<void> {
 }
 
 const LOCK_WORD = 'pcc-merge'
+
+function isCommitId(word: string | undefined): word is string {
+  return word !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(word)
+}
 
 function indexLockFile(own: string): string {
   return join(own, 'index.lock')
@@ -139,9 +144,9 @@ export async function rollBack({ top, own }: BranchCheckout, from: string, to: s
     for (const path of paths) if (await isLeftByMove(path, { top, before, after })) touched.push(path)
     // All files are removed first: a folder may have to become a file again.
     for (const path of touched) await removeFile(top, path)
-    for (const path of touched) await copyBack(join(before, path), top, path)
+    for (const path of touched) await copyBack(before, top, path)
   } finally {
-    await rm(aside, { recursive: true, force: true })
+    await removeInside(own, basename(aside))
   }
 
   /** Writes the files that differ between both commits into a folder, as a checkout of `commit` would have them. */
@@ -167,18 +172,25 @@ interface CheckoutSides {
 async function isLeftByMove(path: string, { top, before, after }: CheckoutSides): Promise<boolean> {
   const [now, old, fresh] = await Promise.all([top, before, after].map(root => readContent(root, path)))
   if (now === undefined) return old !== undefined
-  if (now === 'folder' || (old instanceof Buffer && now.equals(old))) return false
+  if (now === 'other' || (old instanceof Buffer && now.equals(old))) return false
   return fresh instanceof Buffer && fresh.subarray(0, now.length).equals(now)
 }
 
-/** Kind, mode and bytes of a file in one buffer. A file behind a link that stands where a folder should be counts as missing. */
-async function readContent(root: string, path: string): Promise<Buffer | 'folder' | undefined> {
+/** No file of a commit is larger that anybody could merge. */
+const MOST_BYTES = 2_000_000_000
+
+/**
+ * Kind, mode and bytes of a file in one buffer; `other` for what no commit holds. A file behind a link that stands where a folder should be
+ * counts as missing.
+ */
+async function readContent(root: string, path: string): Promise<Buffer | 'other' | undefined> {
   const file = join(root, path)
   const stats = (await isReachable(root, path)) ? await lstat(file).catch(() => undefined) : undefined
   if (!stats) return undefined
-  if (stats.isDirectory()) return 'folder'
+  if (stats.isDirectory()) return 'other'
   if (stats.isSymbolicLink()) return Buffer.from(`link:${await readlink(file)}`)
-  return Buffer.concat([Buffer.from(stats.mode & 0o100 ? 'run:' : 'file:'), await readFile(file)])
+  const bytes = await readRegularFile(file, MOST_BYTES).catch(() => undefined)
+  return bytes ? Buffer.concat([Buffer.from(stats.mode & 0o100 ? 'run:' : 'file:'), bytes]) : 'other'
 }
 
 /** Whether every parent of the path is a real folder. */
@@ -202,7 +214,7 @@ async function removeFile(top: string, path: string): Promise<void> {
   }
 }
 
-async function copyBack(from: string, top: string, path: string): Promise<void> {
-  const stats = await lstat(from).catch(() => undefined)
-  if (stats && !stats.isDirectory()) await copyInside(from, top, path)
+async function copyBack(before: string, top: string, path: string): Promise<void> {
+  const stats = await lstat(join(before, path)).catch(() => undefined)
+  if (stats && !stats.isDirectory()) await copyInside({ root: before, path }, { root: top, path })
 }

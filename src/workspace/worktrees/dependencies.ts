@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, cp, lstat, opendir, readdir, rename, unlink } from 'node:fs/promises'
+import { lstat, opendir, readdir, rename } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { openGuard } from '../../base/process/guardian.ts'
-import { openRealFolder, type RealFolder, removeInside } from '../../base/real-folder.ts'
+import { copyInside, openRealFolder, type PathBelow, removeInside } from '../../base/real-folder.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
@@ -37,8 +37,8 @@ export async function copyDependencies(
   const reports: string[] = []
   const copied: string[] = []
   for (const name of named.length > 0 ? named : USUAL_FOLDERS) {
-    const [from, to] = [join(row.project, name), join(row.directory, name)]
-    const exists = (await lstat(from).catch(() => undefined))?.isDirectory()
+    const [from, to] = [{ root: row.project, path: name }, join(row.directory, name)]
+    const exists = (await lstat(join(row.project, name)).catch(() => undefined))?.isDirectory()
     // A folder that is part of the repository is there already, and so is one that an earlier try has copied.
     if (!exists || (await lstat(to).catch(() => undefined))) continue
     const inside = relative(row.top, to)
@@ -49,37 +49,30 @@ export async function copyDependencies(
   return { reports, copied }
 }
 
-/** Copies one dependency folder to a path in the worktree where nothing is yet. No link of the worktree is followed. */
+/** Copies one dependency folder to a path in the worktree where nothing is yet. No link of the project or of the worktree is followed. */
 export async function copyDependencyFolder(
   path: string,
-  copy: { from: string; top: string; signal: AbortSignal; name?: string },
+  copy: { from: PathBelow; top: string; signal: AbortSignal; name?: string },
 ): Promise<{ report: string; isCopied: boolean }> {
   const { from, top, signal, name = path } = copy
   const report = (text: string) => ({ report: `${name} ${text}`, isCopied: false })
   await using parent = await openRealFolder(top, dirname(path), { make: true })
   if (!parent) return report('could not be copied (a folder above it is a link)')
-  const isShared = await canShare(from, parent)
+  const folder = join(from.root, from.path)
+  const isShared = await canShare(folder, { root: top, path: dirname(path) })
   const size = await measureFolder(
-    from,
+    folder,
     isShared ? { files: MOST_SHARED_FILES } : { files: MOST_FILES, bytes: MOST_BYTES },
   )
   if (!size) return report('is too large to be copied: let worktrees.setup make it')
   // The copy gets its name when it is complete: half a copy would pass for a whole one.
-  const aside = `${basename(path)}.pcc-copying`
-  const removeAside = () => removeInside(top, join(dirname(path), aside))
+  const aside = `${path}.pcc-copying`
+  const removeAside = () => removeInside(top, aside)
   try {
     await removeAside()
-    await cp(from, parent.at(aside), {
-      recursive: true,
-      verbatimSymlinks: true,
-      preserveTimestamps: true,
-      mode: constants.COPYFILE_FICLONE,
-      filter: () => {
-        signal.throwIfAborted()
-        return true
-      },
-    })
-    await rename(parent.at(aside), parent.at(basename(path)))
+    if (!(await copyInside(from, { root: top, path: aside }, { signal, mode: constants.COPYFILE_FICLONE })))
+      return report('could not be copied (a folder above it is a link)')
+    await rename(parent.at(basename(aside)), parent.at(basename(path)))
     return { report: `${name} ${isShared ? 'copied on write' : 'copied'} (${size.files} files)`, isCopied: true }
   } catch (thrown) {
     await removeAside()
@@ -88,23 +81,22 @@ export async function copyDependencyFolder(
 }
 
 /** Whether the file system can copy on write: tried with a file of the directory itself, which may be on another disk. */
-async function canShare(from: string, to: RealFolder): Promise<boolean> {
-  const sample = await findFirstFile(from)
+async function canShare(folder: string, to: PathBelow): Promise<boolean> {
+  const sample = await findFirstFile(folder)
   if (sample === undefined) return false
-  const probe = to.at(`.${randomUUID()}.pcc-probe`)
+  const probe = { root: to.root, path: join(to.path, `.${randomUUID()}.pcc-probe`) }
   try {
-    await copyFile(sample, probe, constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL)
-    return true
+    return await copyInside({ root: folder, path: sample }, probe, { mode: constants.COPYFILE_FICLONE_FORCE })
   } catch {
     return false // the file system cannot, or the two are on different ones
   } finally {
-    await unlink(probe).catch(() => undefined)
+    await removeInside(probe.root, probe.path)
   }
 }
 
 async function findFirstFile(folder: string): Promise<string | undefined> {
   for await (const entry of await opendir(folder, { recursive: true })) {
-    if (entry.isFile()) return join(entry.parentPath, entry.name)
+    if (entry.isFile()) return relative(folder, join(entry.parentPath, entry.name))
   }
   return undefined
 }

@@ -1,7 +1,7 @@
 import { lstat, readlink } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { readRegularFile } from '../../base/files.ts'
-import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
+import { copyInside, openRealFolder, type PathBelow, removeInside } from '../../base/real-folder.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
@@ -104,15 +104,19 @@ async function restoreFromProject(
 ): Promise<DependencyReport[] | undefined> {
   const onlySame = await source.changesManifest()
   if (onlySame && source.setup !== undefined) return undefined
-  const [mine, theirs] = [join(worktree.top, noted.folder), join(source.project, relative(inside, noted.folder))]
-  const project = await readDependencyFolder(theirs)
+  const project = await readDependencyFolder(join(source.project, relative(inside, noted.folder)))
   if (!project) return undefined
   if (!now) {
     await removeInside(worktree.top, noted.folder)
-    const done = await copyDependencyFolder(noted.folder, { from: theirs, top: worktree.top, signal: source.signal })
+    const from = { root: source.project, path: relative(inside, noted.folder) }
+    const done = await copyDependencyFolder(noted.folder, { from, top: worktree.top, signal: source.signal })
     return [{ kind: done.isCopied ? 'mended' : 'failed', text: `${noted.folder} was gone: ${done.report}.` }]
   }
-  const { mended, added } = await mirrorFolder({ mine, theirs, now, project, since: noted.latest, onlySame })
+  const { mended, added } = await mirrorFolder({
+    mine: { root: worktree.top, path: noted.folder },
+    theirs: { root: source.project, path: relative(inside, noted.folder) },
+    ...{ now, project, since: noted.latest, onlySame },
+  })
   const reports = added.length > 0 ? [addedReport(noted.folder, added)] : []
   if (mended.length === 0) return reports
   const named = mended.slice(0, MOST_NAMED).map(path => `${noted.folder}/${path}`)
@@ -188,8 +192,8 @@ async function refreshNoted(top: string, noted: NotedDependencies): Promise<Note
 
 export interface MirrorRequest {
   /** The folder in the worktree, and the project's. */
-  mine: string
-  theirs: string
+  mine: PathBelow
+  theirs: PathBelow
   /** The current content of the worktree's folder. */
   now: DependencyFolder
   project: DependencyFolder
@@ -211,11 +215,12 @@ async function mirrorFolder({
   since,
   onlySame,
 }: MirrorRequest): Promise<{ mended: string[]; added: string[] }> {
+  const both: [string, string] = [join(mine.root, mine.path), join(theirs.root, theirs.path)]
   const wanted = new Map(project.entries.map(entry => [entry.path, entry]))
   const versions = new Map<string, Promise<boolean>>()
   const isSame = (path: string): Promise<boolean> => {
     const name = packageOf(path)
-    const isSameVersion = versions.get(name) ?? hasSameVersion(mine, theirs, name)
+    const isSameVersion = versions.get(name) ?? hasSameVersion(...both, name)
     versions.set(name, isSameVersion)
     return isSameVersion
   }
@@ -223,19 +228,20 @@ async function mirrorFolder({
   const added: string[] = []
   for (const entry of now.entries.filter(({ changed }) => changed > since)) {
     const original = wanted.get(entry.path)
-    if (original && (await isEqual(entry, original, [mine, theirs]))) continue
+    if (original && (await isEqual(entry, original, both))) continue
     if (onlySame && !(original && (await isSame(entry.path)))) {
       added.push(entry.path)
       continue
     }
-    await removeInside(mine, entry.path)
+    await removeInside(mine.root, join(mine.path, entry.path))
     mended.push(entry.path)
   }
   const present = new Set(now.entries.map(({ path }) => path))
   const missing = onlySame ? [] : [...wanted.keys()].filter(path => !present.has(path))
   for (const path of [...mended, ...missing].filter(name => wanted.has(name))) {
-    await removeInside(mine, path)
-    await copyInside(join(theirs, path), mine, path)
+    const to = { root: mine.root, path: join(mine.path, path) }
+    await removeInside(to.root, to.path)
+    await copyInside({ root: theirs.root, path: join(theirs.path, path) }, to)
   }
   return { mended: [...mended, ...missing], added }
 }

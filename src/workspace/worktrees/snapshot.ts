@@ -1,7 +1,8 @@
-import { constants } from 'node:fs'
-import { cp, lstat, mkdir, opendir, readdir, rename, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { constants, type Dirent } from 'node:fs'
+import { lstat, mkdir, opendir, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { copyInside } from '../../base/real-folder.ts'
 import { projectFolderName, type WorktreeDeps } from './worktree.ts'
 
 /** A larger project is not copied: the disk is the person's. */
@@ -29,15 +30,12 @@ export async function snapshotCopy(
   try {
     await rm(aside, { recursive: true, force: true })
     await mkdir(aside, { recursive: true, mode: 0o700 })
-    for (const name of await readdir(project)) {
-      if (LEFT_OUT.has(name)) continue
-      await cp(join(project, name), join(aside, name), {
-        recursive: true,
-        verbatimSymlinks: true,
-        preserveTimestamps: true,
-        mode: constants.COPYFILE_FICLONE,
-        filter: from => !LEFT_OUT.has(basename(from)) && isCopied(from),
-      })
+    for (const entry of await readdir(project, { withFileTypes: true })) {
+      const [from, to] = [
+        { root: project, path: entry.name },
+        { root: aside, path: entry.name },
+      ]
+      if (isCopied(entry)) await copyInside(from, to, { mode: constants.COPYFILE_FICLONE, isCopied })
     }
     await rename(aside, path)
     return logSnapshot({ kind: 'copied', path, files: size }, log, { project, task })
@@ -66,9 +64,8 @@ export async function pruneSnapshots(root: string, before: number): Promise<numb
 }
 
 /** Sockets and pipes have no content to copy. */
-async function isCopied(path: string): Promise<boolean> {
-  const stats = await lstat(path)
-  return stats.isFile() || stats.isDirectory() || stats.isSymbolicLink()
+function isCopied(entry: Dirent): boolean {
+  return !LEFT_OUT.has(entry.name) && (entry.isFile() || entry.isDirectory() || entry.isSymbolicLink())
 }
 
 async function countCopiedFiles(project: string): Promise<number | undefined> {

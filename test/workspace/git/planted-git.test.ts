@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -266,6 +277,35 @@ test('git that stores the content of files does not see what is hidden from agen
   }
   assert.ok((await fenceCall(folder, call)).args.includes('--tmpfs'))
   assert.equal((await git(top, ['add', '.'], { env: { GIT_INDEX_FILE: index } })).ok, true)
+})
+
+test('git that writes objects writes none through a folder of objects that became a link after the look', async t => {
+  const { aside, root, top, shell } = worktreeOfAgent(t)
+  const folder = await findGitFolder(top)
+  const objects = join(root, '.git/objects')
+  for (const asked of [['write-tree'], ['commit-tree', '-m', 'x', shell('git rev-parse HEAD^{tree}').trim()]]) {
+    const safe = await hardenCall(folder, asked)
+    const env = { ...safe.env, ...WHO }
+    shell(`echo ${asked[0]} > a && git add a`)
+    const call = await fenceCall(folder, { directory: top, command: safe.command, args: safe.args, asked, env })
+    const victim = join(aside, asked[0] ?? '')
+    mkdirSync(victim)
+    const names = Array.from({ length: 256 }, (_, number) => number.toString(16).padStart(2, '0'))
+    for (const name of names.filter(each => !existsSync(join(objects, each)))) symlinkSync(victim, join(objects, name))
+    spawnSync(call.command, call.args, { cwd: top, env })
+    assert.deepEqual(readdirSync(victim), [], asked[0])
+    for (const name of names) if (lstatSync(join(objects, name)).isSymbolicLink()) rmSync(join(objects, name))
+    await safe[Symbol.asyncDispose]()
+  }
+})
+
+test('a word by which git would write a file of any name, or run a program, is refused wherever it comes from', async t => {
+  const { aside, top } = worktreeOfAgent(t)
+  const victim = join(aside, 'victim')
+  for (const word of [`--output=${victim}`, `--outpu=${victim}`, '--ext-diff', '--textconv', '--exec=touch x'])
+    assert.match((await git(top, ['diff-tree', '-r', word, 'HEAD'])).stderr, /is no word for git here/, word)
+  assert.ok(!existsSync(victim))
+  assert.equal((await git(top, ['ls-files', '--', '--output=x'])).ok, true, 'as a path it is one')
 })
 
 /** Puts a folder before the others on the PATH of this process, as an activated virtual environment does. */

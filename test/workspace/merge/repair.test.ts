@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import {
@@ -9,6 +10,7 @@ import {
   repairCheckout,
   takeIndexLock,
 } from '../../../src/workspace/merge/target-checkout.ts'
+import { tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
 import { openMergeFixture } from './merge-fixture.ts'
 
@@ -88,4 +90,25 @@ test('a lock is taken once, says whose it is, and is left alone while its owner 
   writeFileSync(join(own, 'index.lock'), '')
   assert.equal(await repairCheckout(checkout), false)
   assert.ok(existsSync(join(own, 'index.lock')))
+})
+
+test('a lock that an agent has planted gives git no words of its own, and a pipe in the checkout is not waited for', async t => {
+  const { world, own, checkout, to, lock, bringFiles } = await dying(t)
+  const victim = join(tempDir(t), 'victim')
+  for (const [from, target] of [
+    [`--output=${victim}`, to],
+    [`--index-output=${victim}`, world.tip('main')],
+  ]) {
+    writeFileSync(join(own, 'index.lock'), `pcc-merge ${from} ${target} 999999999 nobody\n`)
+    assert.equal(await readIndexLock(own), undefined)
+    assert.equal(await repairCheckout(checkout), false)
+  }
+  assert.ok(!existsSync(victim))
+  await freeIndexLock(own)
+  bringFiles()
+  rmSync(join(world.project, 'a.txt'))
+  execFileSync('mkfifo', [join(world.project, 'a.txt')])
+  lock()
+  assert.equal(await repairCheckout(checkout), true)
+  assert.ok(lstatSync(join(world.project, 'a.txt')).isFIFO(), 'it is left to the person')
 })
