@@ -1,10 +1,11 @@
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { lstat, open, readlink, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk'
 import * as z from 'zod'
 import { secretId } from '../../base/ids.ts'
 import { isInside } from '../../base/is-inside.ts'
+import { openRealFolder, type RealFolder } from '../../base/real-folder.ts'
 import { type CallApprover, parseParams, refusedError } from './gate.ts'
 
 /** A text that an agent reads whole is never larger; a larger one would only fill our memory and the model's context. */
@@ -31,8 +32,8 @@ export class AcpFiles {
     const { path, line, limit } = parseParams(Read, params)
     const real = await this.#resolveInside(path)
     await this.#approver.approve({ tool: 'Read', input: { file_path: real } }, signal)
-    await this.#assertUnmoved(path, real)
-    const text = await readText(real, path)
+    await using folder = await this.#openFolder(path, real)
+    const text = await readText(folder.at(basename(real)), path)
     if (line === undefined && limit === undefined) return { content: text }
     const lines = text.split('\n')
     const start = (line ?? 1) - 1
@@ -44,14 +45,19 @@ export class AcpFiles {
     if (Buffer.byteLength(content) > MAX_BYTES) throw refusedError(`${path} would have more than ${MAX_BYTES} bytes.`)
     const real = await this.#resolveInside(path)
     await this.#approver.approve({ tool: 'Write', input: { file_path: real, content } }, signal)
-    await this.#assertUnmoved(path, real)
-    await writeWhole(real, content)
+    await using folder = await this.#openFolder(path, real, { make: true })
+    await writeWhole(folder, basename(real), content)
     return {}
   }
 
-  /** Rejects when the path leads elsewhere now: somebody may have created a link during the decision. */
-  async #assertUnmoved(path: string, real: string): Promise<void> {
-    if ((await this.#resolveInside(path)) !== real) throw refusedError(`${path} changed while it was decided.`)
+  /** Holds the folder of the file that was judged. An agent may put a link in the place of a folder above it, also right now. */
+  async #openFolder(path: string, real: string, options: { make?: boolean } = {}): Promise<RealFolder> {
+    const root = await realpath(this.#root)
+    const folder = await openRealFolder(root, relative(root, dirname(real)), options)
+    if (folder) return folder
+    if (options.make || (await stat(real).catch(() => undefined)))
+      throw refusedError(`${path} changed while it was decided.`)
+    throw RequestError.resourceNotFound(path)
   }
 
   async #resolveInside(path: string): Promise<string> {
@@ -61,9 +67,9 @@ export class AcpFiles {
   }
 }
 
-async function readText(real: string, path: string): Promise<string> {
+async function readText(at: string, path: string): Promise<string> {
   try {
-    await using file = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    await using file = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     const { size, isFile } = await file.stat().then(stats => ({ size: stats.size, isFile: stats.isFile() }))
     if (!isFile) throw refusedError(`${path} is not a file.`)
     if (size > MAX_BYTES)
@@ -76,20 +82,19 @@ async function readText(real: string, path: string): Promise<string> {
 }
 
 /** Writes the whole file or nothing: the agent or we may die in the middle. */
-async function writeWhole(real: string, content: string): Promise<void> {
-  await mkdir(dirname(real), { recursive: true })
-  const mode = await stat(real).then(
+async function writeWhole(folder: RealFolder, name: string, content: string): Promise<void> {
+  const mode = await lstat(folder.at(name)).then(
     ({ mode }) => mode & 0o777,
     () => 0o644,
   )
-  const temporary = join(dirname(real), `.pcc-${secretId(6)}.tmp`)
+  const temporary = folder.at(`.pcc-${secretId(6)}.tmp`)
   try {
     {
       await using file = await open(temporary, 'wx', mode)
       await file.writeFile(content)
       await file.sync()
     }
-    await rename(temporary, real)
+    await rename(temporary, folder.at(name))
   } catch (error) {
     await rm(temporary, { force: true })
     throw error

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as z from 'zod'
+import { readTextIfAny } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { RpcError } from './wire.ts'
@@ -32,7 +32,7 @@ const NO_CODE = -32603
  */
 export async function findRecordedError(file: string, since: number): Promise<RpcError | undefined> {
   for (let look = 0; look < LOOKS; look++) {
-    const text = await readFile(file, 'utf8').catch(() => '')
+    const text = (await readTextIfAny(file).catch(() => undefined)) ?? ''
     const errors = text.split('\n').flatMap(line => RecordedError.safeParse(parseJson(line)).data ?? [])
     const last = errors.findLast(({ timestamp }) => timestamp >= since)?.data
     if (last) return { code: last.statusCode ?? NO_CODE, message: last.message, data: { errorKind: last.errorType } }

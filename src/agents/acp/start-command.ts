@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { readRegularFileNow, readTextIfAny } from '../../base/files.ts'
 import { isObject } from '../../base/json.ts'
 import type { AgentManifest, OwnHome } from '../../domain/agent-manifest.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
@@ -98,19 +99,14 @@ function refuseUnasked(manifest: AgentManifest, cwd: string): void {
   throw agentMissingError(manifest, problem)
 }
 
+const MOST_OF_GIT_FILE = 10_000
+
 function foldersAbove(folder: string): string[] {
   const above = dirname(folder) === folder ? [] : foldersAbove(dirname(folder))
-  const [, main] = /^gitdir: (.*)\/\.git\/worktrees\/[^/]+$/m.exec(readLink(join(folder, '.git'))) ?? []
+  // The file that a worktree has in place of a folder.
+  const gitFile = readRegularFileNow(join(folder, '.git'), MOST_OF_GIT_FILE)?.toString()
+  const [, main] = /^gitdir: (.*)\/\.git\/worktrees\/[^/]+$/m.exec(gitFile ?? '') ?? []
   return [folder, ...(main === undefined ? [] : [main]), ...above]
-}
-
-/** The text of the file that a worktree has in place of a folder. */
-function readLink(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return '' // an ordinary checkout, or none
-  }
 }
 
 interface PreparedHome {
@@ -159,10 +155,7 @@ function isTransient(name: string): boolean {
 }
 
 async function writeSettings({ over }: OwnHome, { file, copy }: { file: string; copy: string }): Promise<void> {
-  const text = await readFile(file, 'utf8').catch(error => {
-    if (error.code === 'ENOENT') return '{}'
-    throw error
-  })
+  const text = (await readTextIfAny(file)) ?? '{}'
   const settings = parseSettings(text)
   // The agent itself reports best what is wrong with its settings.
   if (settings === undefined) await symlink(file, copy)

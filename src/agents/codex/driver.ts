@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { mkdtemp, open as openFile, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -165,7 +166,9 @@ async function findRollout(folder: string, vendorId: string): Promise<string | u
 /** Only Codex can unpack a compressed conversation; the beginning of a plain one must make sense. */
 async function hasValidStart(file: string): Promise<boolean> {
   try {
-    await using handle = await openFile(file)
+    // An agent writes in this folder: a pipe would never be opened.
+    await using handle = await openFile(file, constants.O_RDONLY | constants.O_NONBLOCK)
+    if (!(await handle.stat()).isFile()) return false
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING), 0, BEGINNING, 0)
     if (!file.endsWith('.jsonl')) return bytesRead > 0
     return buffer.subarray(0, bytesRead).toString('utf8').trimStart().startsWith('{"')

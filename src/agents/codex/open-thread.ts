@@ -1,10 +1,12 @@
-import { lstat, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, readlink, rename, symlink, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify, type TomlTable } from 'smol-toml'
 import * as z from 'zod'
 import { messageOf } from '../../base/errors.ts'
+import { readTextIfAny } from '../../base/files.ts'
 import { secretId } from '../../base/ids.ts'
+import { removeInside } from '../../base/real-folder.ts'
 import { AGENT_TOOLS, type AgentToolName } from '../../domain/agent-tools.ts'
 import { codexAgent } from '../../domain/agents/codex.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
@@ -203,10 +205,10 @@ export async function prepareHome(env: Record<string, string>, settings: { user:
     }
     for (const name of SHARED_FILES) await link(given, name)
     // An earlier agent of another project may have left them.
-    for (const name of OBEYED) await rm(join(given, name), { recursive: true, force: true })
+    for (const name of OBEYED) await removeInside(given, name)
     for (const name of INSTRUCTIONS) {
       const isShared = settings.user && (await exists(join(own, name)))
-      await (isShared ? link(given, name) : unlink(given, name))
+      await (isShared ? link(given, name) : removeInside(given, name))
     }
     await replaceFile(join(given, 'config.toml'), await readCopiedSettings(join(own, 'config.toml')))
   } catch (error) {
@@ -217,11 +219,7 @@ export async function prepareHome(env: Record<string, string>, settings: { user:
 }
 
 async function readCopiedSettings(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch(error => {
-    if (error.code === 'ENOENT') return ''
-    throw error
-  })
-  const all = parse(text)
+  const all = parse((await readTextIfAny(file)) ?? '')
   const profile = chosenProfile(all)
   return stringify({ ...pickSettings(all), ...(profile && pickSettings(profile)) })
 }
@@ -247,7 +245,7 @@ async function link(folder: string, name: string): Promise<void> {
   // An earlier agent may have made one that leads elsewhere.
   if (existing?.isSymbolicLink() && (await readlink(path)) === join('..', name)) return
   // Codex created its own before there was one to share.
-  if (existing) await rm(path, { recursive: true, force: true })
+  if (existing) await removeInside(folder, name)
   await symlink(join('..', name), path).catch(error => {
     // Another session was faster.
     if (error.code !== 'EEXIST') throw error
@@ -256,12 +254,6 @@ async function link(folder: string, name: string): Promise<void> {
 
 async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined
-}
-
-async function unlink(folder: string, name: string): Promise<void> {
-  const path = join(folder, name)
-  const existing = await lstat(path).catch(() => undefined)
-  if (existing) await rm(path, { recursive: true, force: true })
 }
 
 /** Replaces the file atomically, because another session may be reading it. */

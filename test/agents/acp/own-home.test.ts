@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { findRecordedError } from '../../../src/agents/acp/own-words.ts'
 import { prepareCommand } from '../../../src/agents/acp/start-command.ts'
 import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import type { OpenSession } from '../../../src/domain/session.ts'
@@ -14,8 +16,8 @@ const SETTINGS = `{
   "mcpServers": { "docs": { "url": "https://example.invalid/a" } }
 }`
 
-async function started(env: Record<string, string>) {
-  const open = { env, cwd: '/', id: 's-1', settingSources: [] } as unknown as OpenSession
+async function started(env: Record<string, string>, cwd = '/') {
+  const open = { env, cwd, id: 's-1', settingSources: [] } as unknown as OpenSession
   const command = await prepareCommand(geminiAgent, { open, program: undefined })
   const home = command.env['GEMINI_CLI_HOME'] ?? assert.fail('Gemini CLI is told of a home')
   return { ...command, home, text: (name: string) => readFileSync(join(home, name), 'utf8') }
@@ -62,4 +64,20 @@ test('settings that cannot be understood are left to Gemini CLI, which says what
   assert.equal(text('.gemini/settings.json'), '{ "general": ')
   assert.ok(lstatSync(join(home, '.gemini/settings.json')).isSymbolicLink())
   await dispose()
+})
+
+test('pipes that an agent leaves in the place of .git, of settings and of its record are not waited for', async t => {
+  const [own, cwd] = [tempDir(t, 'pcc-home-'), tempDir(t, 'pcc-project-')]
+  mkdirSync(join(own, '.gemini'))
+  for (const pipe of [join(cwd, '.git'), join(cwd, 'record')]) execFileSync('mkfifo', [pipe])
+  const { dispose } = await started({ HOME: own }, cwd)
+  await dispose()
+  execFileSync('mkfifo', [join(own, '.gemini/settings.json')])
+  await assert.rejects(started({ HOME: own }, cwd), /no ordinary file/)
+  const found = findRecordedError(join(cwd, 'record'), 0)
+  const data = { message: 'no quota', statusCode: 429 }
+  const error = { type: 'session.error', timestamp: '2026-01-01T00:00:00Z', data }
+  writeFileSync(join(cwd, 'new'), `${JSON.stringify(error)}\n`)
+  renameSync(join(cwd, 'new'), join(cwd, 'record'))
+  assert.equal((await found)?.code, 429)
 })

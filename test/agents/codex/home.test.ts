@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   lstatSync,
@@ -72,11 +73,12 @@ test('what is left of a conversation is told by the file that Codex keeps of it'
   const id = (last: number) => `01a1e126-a0e5-7dc3-97a3-17740346160${last}`
   writeFileSync(join(folder, `rollout-2026-11-15T21-02-40-${id(1)}.jsonl`), '{"type":"session_meta"}\n')
   writeFileSync(join(folder, `rollout-2026-11-15T21-02-40-${id(2)}.jsonl`), '\0\0\0')
+  execFileSync('mkfifo', [join(folder, `rollout-2026-11-15T21-02-40-${id(4)}.jsonl`)])
   const driver = codexDriver()
   const state = (vendorId: string) => driver.conversationState?.(vendorId, { cwd: home, env: { HOME: home } })
   assert.deepEqual(
-    [await state(id(1)), await state(id(2)), await state(id(3)), await state('../../etc')],
-    ['intact', 'damaged', 'missing', 'missing'],
+    [await state(id(1)), await state(id(2)), await state(id(3)), await state(id(4)), await state('../../etc')],
+    ['intact', 'damaged', 'missing', 'damaged', 'missing'],
   )
   assert.deepEqual([driver.isVendorId?.(id(1)), driver.isVendorId?.('no such thing')], [true, false])
 })
