@@ -18,6 +18,7 @@ export type AgentStep =
   | { fail: { code: number; message: string; data?: unknown } }
   /** Never does the remaining steps. */
   | { hang: true }
+  /** Waits until it is told to stop and has an answer to all that it asked in the background. */
   | { awaitCancel: true }
 
 export interface AgentScript {
@@ -36,6 +37,7 @@ const SESSION = 'scripted-1'
 const script = JSON.parse(process.env['ACP_SCRIPT'] ?? '{}') as AgentScript
 const heard = process.env['ACP_HEARD'] ?? '/dev/null'
 const answers = new Map<number, (value: unknown) => void>()
+const unanswered: Promise<unknown>[] = []
 const cancelled = Promise.withResolvers<void>()
 let server = ''
 let prompts = 0
@@ -79,14 +81,17 @@ async function act(steps: AgentStep[], id: number | undefined): Promise<void> {
         step.ask,
         JSON.parse(JSON.stringify(step.params).replaceAll('{server}', server).replace('{large}', LARGE)),
       )
-      if (!step.background) await reply
+      if (step.background) unanswered.push(reply)
+      else await reply
     } else if ('raw' in step) write(`${step.raw}\n`)
     else if ('stderr' in step) process.stderr.write(step.stderr)
     else if ('exit' in step) process.exit(step.exit)
     else if ('answer' in step) send({ id, result: step.answer })
     else if ('fail' in step) send({ id, error: step.fail })
-    else if ('awaitCancel' in step) await cancelled.promise
-    else await new Promise(() => undefined)
+    else if ('awaitCancel' in step) {
+      await cancelled.promise
+      await Promise.all(unanswered)
+    } else await new Promise(() => undefined)
   }
 }
 
