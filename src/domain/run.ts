@@ -16,11 +16,23 @@ export type RunTarget = z.infer<typeof RunTarget>
 export const RunState = z.enum(['running', 'paused', 'ended'])
 export type RunState = z.infer<typeof RunState>
 
-/** The options of a run, without the caller's environment. */
-export const RunOptions = z.strictObject({
+/** The options of a run that each of its sessions gets as they are. */
+export const RunSessionOptions = StartSession.pick({
+  agent: true,
+  auto_resume: true,
+  auto_approve: true,
+  brain: true,
+  brain_model: true,
+  confidence: true,
+  config: true,
+  settings: true,
+})
+export type RunSessionOptions = z.infer<typeof RunSessionOptions>
+
+/** The options of a run, without the caller's environment. Those below are its own: no session gets them. */
+export const RunOptions = RunSessionOptions.extend({
   /** The most attempts; if absent, the run continues until nothing can be done any more. */
   limit: z.number().int().positive().optional(),
-  agent: StartSession.shape.agent,
   model: z.string().min(1).optional(),
   strategy: z.enum(MODEL_STRATEGIES).optional(),
   max_retries: z.number().int().min(0).max(100).optional(),
@@ -29,14 +41,6 @@ export const RunOptions = z.strictObject({
   /** How many tasks run at once, each in a worktree of its own. */
   parallel: z.number().int().min(1).max(MAX_PARALLEL_AGENTS).optional(),
   budget: StartSession.shape.budget,
-  /** As in `StartSession`. */
-  auto_resume: z.boolean().optional(),
-  auto_approve: z.boolean().optional(),
-  brain: StartSession.shape.brain,
-  brain_model: StartSession.shape.brain_model,
-  confidence: StartSession.shape.confidence,
-  config: StartSession.shape.config,
-  settings: StartSession.shape.settings,
 })
 export type RunOptions = z.infer<typeof RunOptions>
 

@@ -4,7 +4,7 @@ import type { StartSession } from '../../domain/api.ts'
 import type { BudgetLimits } from '../../domain/budget.ts'
 import { brainKeysIn } from '../../domain/config/layers.ts'
 import type { ModelStrategy } from '../../domain/option-values.ts'
-import type { HeldBackTask } from '../../domain/run.ts'
+import { type HeldBackTask, RunSessionOptions } from '../../domain/run.ts'
 import { nextAttemptOf, type Task } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
@@ -207,8 +207,8 @@ export interface SessionInput {
 
 /** The request that starts the session of a run's task. */
 export function requestFor({ project, options }: RunRow, { title }: Task, input: SessionInput): StartSession {
-  const { limit: _, model: __, strategy: ___, max_retries: ____, verify: _____, budget: ______, ...rest } = options
-  const { parallel: _______, ...session } = rest
+  const own = Object.entries(options).filter(([name]) => Object.hasOwn(RunSessionOptions.shape, name))
+  const session: RunSessionOptions = Object.fromEntries(own)
   const { prompt, model, agent, env, budget } = input
   const keys = brainKeysIn(env)
   return {
