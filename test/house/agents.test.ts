@@ -58,7 +58,7 @@ test('no two agents have the same program, and every settings folder is a hidden
 
 test('no program of an agent is judged as something else: its rule would get lost', () => {
   const names = new Set(AGENT_DEFINITIONS.map(({ start }) => start.command))
-  const rules = readTree(ROOT, ['src/policy/programs']).filter(({ path }) => !path.endsWith('test-runners.ts'))
+  const rules = readTree(ROOT, ['src/policy/programs']).filter(({ path }) => !path.endsWith('project-tools.ts'))
   const named = (text: string) => [...text.matchAll(/named\(\s*'([^']*)'/g)].flatMap(([, list = '']) => list.split(' '))
   const taken = rules.flatMap(({ path, text }) =>
     named(text).flatMap(name => (names.has(name) ? `${path}: ${name}` : [])),

@@ -9,7 +9,7 @@ import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
 /** Compilers, and formatters and checkers for compiled languages. */
 export const COMPILERS: ProgramRules = {
   ...named(
-    'gofmt goimports gofumpt golangci-lint staticcheck gotestsum golint revive govulncheck ginkgo richgo gopls mockgen',
+    'gofmt golangci-lint gotestsum golint ginkgo richgo gopls',
     tool({
       words: true,
       flags: `-l -d -s -e -r -p -f: -local: -tags: -checks: -tests -explain: -fix -timeout: -E: -D: -enable: -disable: -enable-all -disable-all -fast
@@ -45,7 +45,7 @@ export const COMPILERS: ProgramRules = {
       medium: /^(--output.*|-Wl,.*|-save-temps.*|-MF.*|-MD|-MMD|-dump.*|-fprofile.*|-ftime-trace.*|-L.*|-include.*)$/,
     }),
   ),
-  ...named('ld as ar ranlib strip nasm yasm', call => {
+  ...named('ld as ranlib strip nasm yasm', call => {
     call.say('tool.other', 'MEDIUM', `${call.name} writes object files`)
     OBJECTS(call)
   }),

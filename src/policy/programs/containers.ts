@@ -75,7 +75,7 @@ const MOUNTS =
 
 /** Containers: MEDIUM for reading and running, HIGH for removing, pushing, or giving access to the machine. */
 export const CONTAINERS: ProgramRules = {
-  ...named('docker podman nerdctl buildah finch', docker),
+  ...named('docker podman buildah finch', docker),
   ...named('docker-compose podman-compose', call => compose(call, call.args)),
   ...named('skopeo crane oras cosign regctl dive trivy grype syft', call => {
     const sends = call.args.some(arg =>

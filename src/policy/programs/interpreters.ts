@@ -186,7 +186,7 @@ export const INTERPRETERS: ProgramRules = {
   ),
   ...named('swift', interpreter({ inline: ['-e'], verbs: /^(build|test|package|run|repl|package-registry)$/ })),
   ...named(
-    'elixir iex erl escript',
+    'elixir erl escript',
     interpreter({
       inline: ['-e', '--eval', '--rpc-eval', '-eval', '-run', '-s'],
       loads: ['-r', '-pr', '-S', '-pa', '-pz'],
@@ -196,7 +196,7 @@ export const INTERPRETERS: ProgramRules = {
     'scala scala-cli groovy jshell kotlin clojure clj bb',
     interpreter({ inline: ['-e', '--eval', '--execute'], loads: ['-i', '-cp', '-classpath', '-Sdeps'] }),
   ),
-  ...named('osascript jsc qjs d8 rhino nashorn jjs', interpreter({ inline: ['-e', '--eval'], loads: ['-l', '-m'] })),
+  ...named('jsc qjs d8 rhino nashorn jjs', interpreter({ inline: ['-e', '--eval'], loads: ['-l', '-m'] })),
   ...named(
     'tsx ts-node ts-node-esm esno jiti babel-node coffee swc-node vite-node',
     interpreter({

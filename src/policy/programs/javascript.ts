@@ -79,7 +79,7 @@ export const JAVASCRIPT: ProgramRules = {
     }),
   ),
   ...named(
-    'vite next nuxt astro remix gatsby vitepress vuepress docusaurus eleventy',
+    'vite next nuxt astro remix gatsby vitepress vuepress docusaurus',
     tool({ verbs: 'build lint check info typecheck optimize prepare analyze preview', flags: BUNDLER }),
   ),
   ...named(

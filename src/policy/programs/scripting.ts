@@ -28,7 +28,7 @@ export const SCRIPTING_TOOLS: ProgramRules = {
     medium: /^--(output-file|cache-dir)|^-o$/,
   }),
   ...named(
-    'black isort autopep8 yapf autoflake pyupgrade',
+    'black isort autopep8 yapf autoflake',
     tool({
       flags: `-l: -t: -S -C -i -r -d -a -p: -e: -m: -w: -c --check --check-only --diff --line-length: --target-version: --fast --safe --preview
         --skip-string-normalization --skip-magic-trailing-comma --include: --exclude: --extend-exclude: --force-exclude:

@@ -12,9 +12,15 @@ const assess = async (command: string) =>
 
 /** Builtins with a rule for what they do to the shell. The shell itself reads their flags and refuses unknown ones. */
 const SHELL_BUILTINS =
-  'cd pushd popd set export declare typeset local readonly mapfile readarray shopt trap alias command builtin exec'
+  'cd pushd popd set export declare typeset local readonly mapfile readarray shopt trap alias command builtin exec printf wait let getopts read unset'
 const anyFlags = new Set([...ANY_FLAGS.split(' '), ...SHELL_BUILTINS.split(' ')])
 const strict = TABLES.flatMap(table => Object.keys(table)).filter(name => !anyFlags.has(name))
+
+test('a program has one row in all tables, because only the last one would count', () => {
+  const names = TABLES.flatMap(table => Object.keys(table))
+  assert.deepEqual([...new Set(names.filter((name, at) => names.indexOf(name) !== at))], [])
+})
+
 /** No program has a flag with this in it. */
 const unknownFlag = fc.oneof(
   fc.stringMatching(/^--q[xz]q[a-z-]{1,10}$/),

@@ -191,8 +191,8 @@ const WORKS_ON_PROJECT = `verilator iverilog ghdl verible-verilog-lint svlint tf
   check-manifest validate-pyproject djade curlylint jsonnetfmt toml-sort prettierd protolint flatc
   dart_code_metrics periphery clj-kondo cljfmt weeder delta difft diff-so-fancy hexyl
   jdeps javap ts-json-schema-generator json2ts json-schema-to-typescript graphql-inspector openapi-diff i18next svgr mypyc
-  scc gocyclo gocognit nilaway deadcode gci golint ktfmt google-java-format rubycritic flog flay bundler-audit ruby-audit yard rdoc sdoc
-  phploc phpmd phan twigcs pylint-exit vermin refurb pyrefly ty basedpyright zizmor actionlint dotenv-linter editorconfig-checker ec
+  gocyclo gocognit nilaway deadcode gci ktfmt google-java-format rubycritic flog flay bundler-audit ruby-audit yard rdoc sdoc
+  phploc phpmd phan twigcs pylint-exit vermin refurb pyrefly ty basedpyright zizmor dotenv-linter editorconfig-checker ec
   checkmake mbake regal cargo-deny cargo-audit cargo-machete cargo-llvm-cov cargo-tarpaulin typst aspell hunspell proselint write-good
   tsr tsx-lint ls-lint sort-package-json package-lint npm-package-json-lint lockfile-lint check-dts dtslint api-documenter`
 
