@@ -8,10 +8,18 @@ export interface Cell {
   tone?: Tone
 }
 
-const HEADINGS = ['ID', 'Name', 'Project', 'Status', 'Task', 'Context', 'Age']
-const NAME = 1
-const PROJECT = 2
-const TASK = 4
+/** The columns of `pcc list`, from left to right. */
+const COLUMNS = {
+  ID: ({ id }) => ({ text: id }),
+  Name: session => ({ text: `${firstLine(session.name)}${nameSuffix(session)}` }),
+  Project: (_, { project }) => ({ text: project }),
+  Status: session => statusWords(session),
+  Task: ({ title, task }) => ({ text: firstLine(title ?? task) }),
+  Context: session => ({ text: contextUsage(session) }),
+  Age: ({ created_at }, { now }) => ({ text: age(now - created_at) }),
+} satisfies Record<string, (session: SessionView, given: { project: string; now: number }) => Cell>
+const HEADINGS = Object.keys(COLUMNS)
+const [NAME, PROJECT, TASK] = [HEADINGS.indexOf('Name'), HEADINGS.indexOf('Project'), HEADINGS.indexOf('Task')]
 /** One long name must not take the space of all tasks; full names are in `pcc status` and `--json`. */
 const WIDEST_NAME = 24
 /** What a session needs is cut last: `pcc attach s-3f9a2c`. */
@@ -116,16 +124,7 @@ function stackedRows({ headings, rows, terminal }: BoxTable): string[] {
 }
 
 function sessionRows(session: SessionView, project: string, now: number): Cell[][] {
-  const status = statusWords(session)
-  const first: Cell[] = [
-    { text: session.id },
-    { text: `${firstLine(session.name)}${nameSuffix(session)}` },
-    { text: project },
-    { text: status.text, tone: status.tone },
-    { text: firstLine(session.title ?? session.task) },
-    { text: contextUsage(session) },
-    { text: age(now - session.created_at) },
-  ]
+  const first: Cell[] = Object.values(COLUMNS).map(cellOf => cellOf(session, { project, now }))
   const below = belowTask(session, now)
   return below ? [first, first.map((_, column) => (column === TASK ? below : { text: '' }))] : [first]
 }

@@ -25,7 +25,7 @@ import { boxTable, type Cell } from './list-table.ts'
 import { cutAtWord, type Terminal, wrap } from './text.ts'
 
 const HEADINGS = ['#', 'Session', 'Type', 'Question', 'Waiting']
-const QUESTION = 3
+const QUESTION = HEADINGS.indexOf('Question')
 
 interface PendingPage {
   terminal: Terminal
