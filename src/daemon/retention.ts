@@ -9,7 +9,7 @@ import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
-import { KEPT_KINDS } from '../supervisor/hooks/kept-texts.ts'
+import { KEPT_FOLDERS } from '../supervisor/hooks/kept-texts.ts'
 import { readWorktreeDeps } from './context.ts'
 
 export interface Retention {
@@ -248,7 +248,7 @@ const HOOK_DAYS = 30
 
 async function pruneHookFiles(run: string, now: number): Promise<number> {
   let removed = 0
-  for (const folder of KEPT_KINDS.map(name => join(run, name)).filter(path => existsSync(path))) {
+  for (const folder of KEPT_FOLDERS.map(name => join(run, name)).filter(path => existsSync(path))) {
     for (const file of (await readdir(folder)).map(name => join(folder, name))) {
       const { mtimeMs = now } = (await lstat(file).catch(() => undefined)) ?? {}
       if (mtimeMs >= now - HOOK_DAYS * DAY_MS) continue

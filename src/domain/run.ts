@@ -143,7 +143,8 @@ export const AttemptView = z.object({
 })
 export type AttemptView = z.infer<typeof AttemptView>
 
-export const HeldBackTask = z.object({
+/** A ready task that waits because it will probably change the same files as one at work. */
+export const KeptApartTask = z.object({
   id: z.string(),
   title: z.string(),
   /** The running task. */
@@ -151,7 +152,7 @@ export const HeldBackTask = z.object({
   /** The file or folder that both will probably change; `.` is the top of the project. */
   path: z.string(),
 })
-export type HeldBackTask = z.infer<typeof HeldBackTask>
+export type KeptApartTask = z.infer<typeof KeptApartTask>
 
 /** GET /runs/:ref */
 export const RunDetail = RunView.extend({
@@ -170,7 +171,7 @@ export const RunDetail = RunView.extend({
   /** The estimated time for the open tasks, from the time that others took; null while nothing is known. */
   left_ms: z.number().nullable(),
   /** Ready tasks that wait because they will probably change the same files as one at work. */
-  kept_apart: z.array(HeldBackTask.extend({ why: z.string() })),
+  kept_apart: z.array(KeptApartTask.extend({ why: z.string() })),
   /** The answer to a start: the run was there and waited for its account; it goes on with the environment that was sent. */
   mended: z.literal(true).optional(),
 })

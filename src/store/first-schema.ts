@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Migration } from './migrate.ts'
 
-const SCHEMA = `
+const FIRST_TABLES = `
 -- Events are append-only, except that rows of a subject listed in event_pruning may be deleted.
 -- The list is filled and emptied inside the transaction that prunes.
 create table events (
@@ -221,7 +221,7 @@ export const firstSchema: Migration = {
   number: 23,
   name: 'first schema',
   async up(db, { columns, appendOnly, wordIndex }) {
-    const own = SCHEMA.replace(/^--.*$/gm, '').replace(
+    const own = FIRST_TABLES.replace(/^--.*$/gm, '').replace(
       /\b(integer|real)\b/g,
       type => `${columns[type as 'integer' | 'real']}`,
     )

@@ -11,6 +11,11 @@ export function labelsColumn(labels: readonly string[]): string {
   return labels.length === 0 ? '' : ` ${[...new Set(labels)].join(' ')} `
 }
 
+/** The labels of a row. */
+export function labelsIn(column: string): string[] {
+  return column.split(' ').filter(Boolean)
+}
+
 /** Criteria as the row holds them: one per line. */
 export function acceptanceColumn(criteria: readonly string[]): string {
   return criteria.map(cleanLine).join('\n')

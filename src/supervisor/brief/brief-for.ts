@@ -7,6 +7,7 @@ import type { BrokenNote } from '../../knowledge/note.ts'
 import { readNotes } from '../../knowledge/read-notes.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import { type JournalForTask, readJournalForTask } from '../../tasks/journal.ts'
+import { labelsIn } from '../../tasks/view.ts'
 import { retryPlan } from '../runs/next-step.ts'
 import { type Brief, type BriefSection, buildBrief } from './build-brief.ts'
 import { journalSection, notesSection, retrySection } from './history-sections.ts'
@@ -83,5 +84,5 @@ async function addEvidence(
 
 /** Files that other tasks of the run changed just now show where the work is. */
 function noteQuery({ title, description, labels, feature }: Task, { changed: files }: JournalForTask): NoteQuery {
-  return { title, description, feature, labels: labels.split(' ').filter(label => label !== ''), files }
+  return { title, description, feature, labels: labelsIn(labels), files }
 }

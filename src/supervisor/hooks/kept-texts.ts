@@ -5,7 +5,7 @@ import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
 
 /** What is kept: the project of a conversation, how far its record was read, the task that was named, and calls that run. */
-export const KEPT_KINDS = ['hook-sessions', 'hook-usage', 'hook-tasks', 'hook-calls'] as const
+export const KEPT_FOLDERS = ['hook-sessions', 'hook-usage', 'hook-tasks', 'hook-calls'] as const
 
 const LONGEST = 5_000
 
@@ -16,7 +16,7 @@ const LONGEST = 5_000
 export class KeptTexts {
   readonly #dir: string
 
-  constructor({ run }: Pick<AppPaths, 'run'>, kind: (typeof KEPT_KINDS)[number]) {
+  constructor({ run }: Pick<AppPaths, 'run'>, kind: (typeof KEPT_FOLDERS)[number]) {
     this.#dir = join(run, kind)
   }
 

@@ -4,12 +4,13 @@ import type { StartSession } from '../../domain/api.ts'
 import type { BudgetLimits } from '../../domain/budget.ts'
 import { brainKeysIn } from '../../domain/config/layers.ts'
 import type { ModelStrategy } from '../../domain/option-values.ts'
-import { type HeldBackTask, RunSessionOptions } from '../../domain/run.ts'
+import { type KeptApartTask, RunSessionOptions } from '../../domain/run.ts'
 import { nextAttemptOf, type Task } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
+import { labelsIn } from '../../tasks/view.ts'
 import { type BoundTask, nameFromTask } from '../session/start-session.ts'
 import type { WarmProcesses } from '../session/warm-processes.ts'
 import type { WorktreeProvider } from '../session/worktree-provider.ts'
@@ -53,8 +54,8 @@ export interface BeginOptions {
 }
 
 export type BeginResult =
-  /** `no`: no task is free, or another run claimed it first. */
   | 'yes'
+  /** No task is free, or another run claimed it first. */
   | 'no'
   /** No worktree can be made for this task now: the task is skipped for a while, and others may begin. */
   | { heldBack: string; why: string }
@@ -222,7 +223,7 @@ export function requestFor({ project, options }: RunRow, { title }: Task, input:
 
 /** The agent that a task's labels select: the first pair of `failover.labels` whose label the task has. */
 export function agentByLabel({ labels }: Pick<Task, 'labels'>, pairs: readonly string[]): string | undefined {
-  const taskLabels = new Set(labels.split(' ').filter(Boolean))
+  const taskLabels = new Set(labelsIn(labels))
   for (const pair of pairs) {
     const [label = '', ...agent] = pair.split('=')
     if (taskLabels.has(label.trim())) return agent.join('=').trim()
@@ -286,7 +287,7 @@ interface Hold {
 export class HeldBackTasks {
   readonly #clock: Clock
   readonly #held = new Map<string, Hold>()
-  readonly #apart = new Map<string, readonly HeldBackTask[]>()
+  readonly #apart = new Map<string, readonly KeptApartTask[]>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -330,11 +331,11 @@ export class HeldBackTasks {
   }
 
   /** Notes which ready tasks of a run the last choice kept apart from those at work. */
-  noteApart(run: string, apart: readonly HeldBackTask[]): void {
+  noteApart(run: string, apart: readonly KeptApartTask[]): void {
     this.#apart.set(run, apart)
   }
 
-  apartIn(run: string): readonly HeldBackTask[] {
+  apartIn(run: string): readonly KeptApartTask[] {
     return this.#apart.get(run) ?? []
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { HeldBackTask, RunDetail } from '../../domain/run.ts'
+import type { KeptApartTask, RunDetail } from '../../domain/run.ts'
 import { AT_WORK, type Task, type TaskScope } from '../../domain/task.ts'
 import type { DescribedTask, PredictedOverlap } from '../../knowledge/overlap.ts'
 import type { Store } from '../../store/store.ts'
@@ -9,7 +9,7 @@ import type { ComparedTasks } from '../knowledge/code-search.ts'
 import { isHeldUp, scopeOf } from './next-step.ts'
 
 /** The task that a run begins next, or why there is none although some are ready. */
-export type TaskChoice = ({ task: Task } | { why: string | undefined }) & { apart: HeldBackTask[] }
+export type TaskChoice = ({ task: Task } | { why: string | undefined }) & { apart: KeptApartTask[] }
 
 /** Compares a task with others by what they say; rejects if there is no index of the project. */
 export type PredictOverlap = (run: RunRow, compared: ComparedTasks, signal: AbortSignal) => Promise<PredictedOverlap[]>
@@ -51,7 +51,7 @@ export interface Touching {
 type FindLikelyOverlap = (
   task: Touching,
   others: readonly Touching[],
-) => Promise<Pick<HeldBackTask, 'beside' | 'path'> | undefined>
+) => Promise<Pick<KeptApartTask, 'beside' | 'path'> | undefined>
 
 /** So many tasks of the order are compared by what they say: further ones begin as if nothing were known. */
 const MOST_COMPARED = 8
@@ -64,8 +64,8 @@ export async function chooseApart(
   ready: readonly Touching[],
   atWork: readonly Touching[],
   findLikely: FindLikelyOverlap,
-): Promise<{ next: string | undefined; apart: HeldBackTask[] }> {
-  const apart: HeldBackTask[] = []
+): Promise<{ next: string | undefined; apart: KeptApartTask[] }> {
+  const apart: KeptApartTask[] = []
   let rest = ready
   for (let compared = 0; ; compared += 1) {
     const choice = keepApart(rest, atWork)
@@ -105,8 +105,8 @@ function predictor(run: RunRow, predict: PredictOverlap | undefined): FindLikely
 export function keepApart(
   ready: readonly Touching[],
   atWork: readonly Touching[],
-): { next: string | undefined; apart: HeldBackTask[] } {
-  const apart: HeldBackTask[] = []
+): { next: string | undefined; apart: KeptApartTask[] } {
+  const apart: KeptApartTask[] = []
   for (const task of ready) {
     const overlap = findOverlap(task, atWork)
     if (!overlap) return { next: task.id, apart }
@@ -118,7 +118,7 @@ export function keepApart(
 /** All ready tasks of a run that have to wait now, in their order: by their paths, or by what they say, as it was found at the last choice. */
 export async function findKeptApart(
   run: RunRow,
-  found: readonly HeldBackTask[],
+  found: readonly KeptApartTask[],
   store: Store,
 ): Promise<RunDetail['kept_apart']> {
   const { ready, atWork } = await readTouching(scopeOf(run), store)
@@ -131,7 +131,7 @@ export async function findKeptApart(
 }
 
 /** `t-1 (Title) is kept apart from t-2, which is at work, because both will probably change src/api` */
-function describeKeptApart({ id, title, beside, path }: HeldBackTask): string {
+function describeKeptApart({ id, title, beside, path }: KeptApartTask): string {
   const place = path === '.' ? 'files at the top of the project' : path
   return `${id} (${title}) is kept apart from ${beside}, which is at work, because both will probably change ${place}`
 }
@@ -139,7 +139,7 @@ function describeKeptApart({ id, title, beside, path }: HeldBackTask): string {
 function findOverlap(
   { id, paths }: Touching,
   atWork: readonly Touching[],
-): Pick<HeldBackTask, 'beside' | 'path'> | undefined {
+): Pick<KeptApartTask, 'beside' | 'path'> | undefined {
   for (const other of atWork) {
     if (other.id === id) continue
     const path = paths.find(mine => other.paths.some(theirs => mayMeet(mine, theirs)))

@@ -201,7 +201,7 @@ export function countMerged(landings: readonly DoneAttempt[]): { merged: number;
 export interface RetryRules {
   /** Attempts after the first. Failures of the vendor or the network are not counted: they are tried again for as long as it takes. */
   maxRetries: number
-  /** The waits before consecutive retries after a transient failure; the last one holds for all later retries. */
+  /** The waits before consecutive retries after a transient failure; the last one holds for all later retries. None if absent. */
   retryMs?: readonly number[]
 }
 
@@ -210,9 +210,6 @@ export type RetryPlan =
   | { again: true; afterMs: number; note?: string }
   /** `story`: every failed attempt with its reason, for the task's row and its reader. */
   | { again: false; why: string; story: string }
-
-/** The waits that follow from the default of `sessions.retry_seconds` (`runs/run-settings.ts`). */
-const RETRY_MS = [60_000, 300_000, 900_000]
 
 /** Failures that neither another attempt nor another model can fix: a person has to act first. */
 const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(['auth', 'billing'])
@@ -229,7 +226,7 @@ export function holdsItsTaskOnly(failure: FailureKind | null): boolean {
  * Decides whether a task whose last attempt is over is tried again, when, and with which advice. `history` holds the task's
  * attempts, oldest first. Interruptions are not failures: they are not counted and cause no wait. Pure.
  */
-export function retryPlan(history: readonly PastAttempt[], { maxRetries, retryMs = RETRY_MS }: RetryRules): RetryPlan {
+export function retryPlan(history: readonly PastAttempt[], { maxRetries, retryMs = [] }: RetryRules): RetryPlan {
   const failures = history.filter(({ outcome }) => outcome === 'failed')
   const last = history.at(-1)
   if (last?.outcome !== 'failed') return { again: true, afterMs: 0 }

@@ -62,7 +62,7 @@ const command = (what: string): Setting<string | undefined> =>
   text({ standard: undefined, about: `Command that ${what}`, project: 'trusted' })
 
 /** A project that may run commands may also say what they need. */
-const cap = (standard: number, about: string) => ({ standard, about, project: 'trusted', inForce: true }) as const
+const cap = (standard: number, about: string) => ({ standard, about, project: 'trusted' }) as const
 
 /** What is checked before a task is done. Commands run code of the project, so they apply only after `pcc trust`. */
 export const GATE_SETTINGS = {
