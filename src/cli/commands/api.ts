@@ -1,10 +1,11 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { dateTime } from '../../base/clock.ts'
 import type { ApiKeyView, NewApiKey } from '../../domain/access.ts'
 import { openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 import { optionParser, refuseInSession } from '../options.ts'
-import { ago, dateTime } from '../render/format.ts'
+import { ago } from '../render/format.ts'
 import { boxTable, type Cell } from '../render/list-table.ts'
 import { cut, firstLine } from '../render/text.ts'
 

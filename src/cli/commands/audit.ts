@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { ownZone } from '../../base/clock.ts'
+import { dateTime, ownZone } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { AuditEntry } from '../../domain/access.ts'
 import type { Incident } from '../../domain/incident.ts'
@@ -7,7 +7,6 @@ import { parseSince } from '../../tasks/schedules.ts'
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { optionParser } from '../options.ts'
-import { dateTime } from '../render/format.ts'
 import { firstLine, pad } from '../render/text.ts'
 
 interface AuditOptions {

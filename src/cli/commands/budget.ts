@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { wakeTime } from '../../base/clock.ts'
 import {
   amountWords,
   type BudgetRow,
@@ -11,7 +12,6 @@ import {
 import { openClient } from '../connection/client.ts'
 import { commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
-import { wakeTime } from '../render/format.ts'
 import { firstLine, type Terminal, type Tone, wrap } from '../render/text.ts'
 import { projectDirectory } from './start-session.ts'
 

@@ -1,11 +1,12 @@
 import { Argument, type Command } from 'commander'
+import { dateTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { CheckpointLine, CheckpointReason, CheckpointView } from '../../domain/checkpoint.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
 import { commandContext } from '../context.ts'
-import { counted, dateTime, fullCount, money } from '../render/format.ts'
+import { counted, fullCount, money } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, wrap } from '../render/text.ts'
 
 /** `pcc checkpoints`: the checkpoints of a session, and the prompt with which it would go on from one. */

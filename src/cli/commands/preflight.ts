@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { bundledProgram } from '../../agents/claude/bundled-program.ts'
+import { wakeTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { quoteForShell } from '../../base/words.ts'
@@ -24,7 +25,6 @@ import type { DaemonConnection } from '../connection/connection.ts'
 import { type CommandContext, ExitCode, isInteractive } from '../context.ts'
 import { findLogin } from '../find-login.ts'
 import { loadSettings } from '../load-settings.ts'
-import { wakeTime } from '../render/format.ts'
 import { firstLine, wrap } from '../render/text.ts'
 
 /** What a command is about to begin. */

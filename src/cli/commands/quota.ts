@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { dateTime, wakeTime } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
@@ -19,7 +20,7 @@ import { type DaemonConnection, sessionPath } from '../connection/connection.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 import { openScreen } from '../live/terminal.ts'
 import { refuseInSession } from '../options.ts'
-import { ago, counted, dateTime, nameOf, STATUS_WORDS, wakeTime, windowName } from '../render/format.ts'
+import { ago, counted, nameOf, STATUS_WORDS, windowName } from '../render/format.ts'
 import { firstLine, pad, type Terminal, type Tone, wrap } from '../render/text.ts'
 
 interface HoldOptions {

@@ -1,3 +1,4 @@
+import { clockTime } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
@@ -13,7 +14,6 @@ import { openKeyboard, openScreen } from '../live/terminal.ts'
 import { terminalPerson } from '../live/terminal-person.ts'
 import { agentName } from '../render/ask-lines.ts'
 import { contextLines, wholeLines } from '../render/escalation-lines.ts'
-import { clockTime } from '../render/format.ts'
 import { cut, firstLine, pad, type Terminal, wrap } from '../render/text.ts'
 import { asTyped, exactRule } from './respond-lines.ts'
 

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
+import { dateTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { ApiStatus } from '../../domain/api.ts'
 import type { DeliveryState, WebhookSetup, WebhookView } from '../../domain/webhook.ts'
 import { openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { optionParser, refuseInSession } from '../options.ts'
-import { ago, dateTime } from '../render/format.ts'
+import { ago } from '../render/format.ts'
 import { boxTable, type Cell } from '../render/list-table.ts'
 import { cut, firstLine } from '../render/text.ts'
 

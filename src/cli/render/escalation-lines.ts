@@ -1,11 +1,12 @@
 import * as z from 'zod'
+import { wakeTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { Escalation, EscalationView, NeedsReply } from '../../domain/escalation.ts'
 import { type Need, type NeedKind, nextLine } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
 import { describeInput, isCutInput, listFields } from '../../domain/shown-request.ts'
 import { NOT_WHOLE, suggestionLine } from './ask-lines.ts'
-import { ago, wakeTime } from './format.ts'
+import { ago } from './format.ts'
 import { thingsWait } from './list-table.ts'
 import { cutAtWord, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 

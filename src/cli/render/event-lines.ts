@@ -1,3 +1,4 @@
+import { clockTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
 import {
@@ -7,7 +8,7 @@ import {
   parkedQuestionLines,
   permissionLines,
 } from './ask-lines.ts'
-import { clockTime, duration } from './format.ts'
+import { duration } from './format.ts'
 import { planLines } from './session-page.ts'
 import {
   agentChangedText,

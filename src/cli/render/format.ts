@@ -1,8 +1,6 @@
 import type { SessionStatus, SessionView } from '../../domain/api.ts'
 import { firstLine, type Tone } from './text.ts'
 
-export { clockTime, dateTime, wakeTime } from '../../base/clock.ts'
-
 /** The glyph and colour of each state, wherever it is shown. */
 export const LOOKS = {
   still: { glyph: '○', tone: 'dim' },

@@ -1,6 +1,7 @@
+import { wakeTime } from '../../base/clock.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { ObservedView } from '../../domain/hook-capture.ts'
-import { age, counted, money, shortCount, statusWords, wakeTime } from './format.ts'
+import { age, counted, money, shortCount, statusWords } from './format.ts'
 import { cut, firstLine, pad, type Terminal, type Tone, widthOf, wrap } from './text.ts'
 
 export interface Cell {

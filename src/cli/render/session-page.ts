@@ -1,3 +1,4 @@
+import { dateTime, wakeTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { OpenAsk, SessionView } from '../../domain/api.ts'
 import { CONFIDENCE_THRESHOLD } from '../../domain/option-values.ts'
@@ -5,7 +6,6 @@ import type { TaskView } from '../../domain/task.ts'
 import {
   commandsToResume,
   counted,
-  dateTime,
   duration,
   fullCount,
   isOver,
@@ -13,7 +13,6 @@ import {
   nameOf,
   shownPath,
   statusWords,
-  wakeTime,
 } from './format.ts'
 import { cut, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 

@@ -1,9 +1,10 @@
+import { wakeTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
-import { commandsToResume, counted, duration, fullCount, money, statusWords, wakeTime } from './format.ts'
+import { commandsToResume, counted, duration, fullCount, money, statusWords } from './format.ts'
 import { cut, firstLine, INDENT, type Terminal, wrap } from './text.ts'
 
 export interface Summary {

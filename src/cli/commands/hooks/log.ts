@@ -1,9 +1,10 @@
+import { dateTime } from '../../../base/clock.ts'
 import { neutral } from '../../../base/neutral.ts'
 import type { StoredEvent } from '../../../domain/event.ts'
 import type { Captured } from '../../../domain/hook-capture.ts'
 import { openClient } from '../../connection/client.ts'
 import type { CommandContext } from '../../context.ts'
-import { dateTime, money } from '../../render/format.ts'
+import { money } from '../../render/format.ts'
 import { cut, wrap } from '../../render/text.ts'
 
 /** `pcc hooks log`: what hooks reported, and with `follow` what comes. */

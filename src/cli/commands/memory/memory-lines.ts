@@ -1,7 +1,8 @@
+import { dateTime } from '../../../base/clock.ts'
 import { neutral } from '../../../base/neutral.ts'
 import type { MemoryItem, MemoryRecord, RecordOf } from '../../../domain/memory.ts'
 import type { MemoryAudit } from '../../../memory/examine.ts'
-import { counted, dateTime } from '../../render/format.ts'
+import { counted } from '../../render/format.ts'
 import { cut, pad, type Terminal } from '../../render/text.ts'
 
 /** A line for each item: its id, what it is, and how often it held. */

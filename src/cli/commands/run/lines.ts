@@ -1,7 +1,8 @@
+import { dateTime, wakeTime } from '../../../base/clock.ts'
 import { neutral } from '../../../base/neutral.ts'
 import { quoteForShell } from '../../../base/words.ts'
 import type { AttemptView, RunDetail, RunView } from '../../../domain/run.ts'
-import { ago, counted, dateTime, duration, nameProjects, shownPath, wakeTime } from '../../render/format.ts'
+import { ago, counted, duration, nameProjects, shownPath } from '../../render/format.ts'
 import { cut, firstLine, pad, type Terminal, widthOf } from '../../render/text.ts'
 import {
   COMPLETION_TEXTS,
