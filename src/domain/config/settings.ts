@@ -2,15 +2,16 @@ import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
 import { API_SETTINGS, JWT_SETTINGS } from './sections/api.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
-import { EXECUTION_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/execution.ts'
+import { EXECUTION_SETTINGS } from './sections/execution.ts'
 import { HOOKS_SETTINGS } from './sections/hooks.ts'
 import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
 import { KNOWLEDGE_SETTINGS } from './sections/knowledge.ts'
 import { SECRETS_SETTINGS } from './sections/secrets.ts'
 import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
+import { DATA_SETTINGS, LOG_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/upkeep.ts'
 import { WEBHOOK_SETTINGS } from './sections/webhooks.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
-import { count, oneOf, path, type Setting } from './setting.ts'
+import type { Setting } from './setting.ts'
 import { UNREAD_SETTINGS } from './unread-settings.ts'
 
 /** Every setting by its full key: the one table that files, environment, flags and `pcc config` use. */
@@ -24,38 +25,10 @@ const SETTINGS = {
   ...NOTIFICATION_SETTINGS,
   ...HUMAN_SETTINGS,
   ...KNOWLEDGE_SETTINGS,
-  'data.directory': path<string>({
-    standard: '~/.perpetualcc/data',
-    about: 'Directory of the data; each directory has a daemon of its own',
-    project: 'never',
-  }),
-  'data.checkpoint_retention_days': count(1, {
-    standard: 30,
-    about: 'Days a checkpoint is kept',
-    project: 'never',
-  }),
-  'data.episode_retention_days': count(1, {
-    standard: 90,
-    about: 'Days an episode is kept',
-    project: 'never',
-  }),
+  ...DATA_SETTINGS,
   ...AGENTS_SETTINGS,
   ...FAILOVER_SETTINGS,
-  'logs.level': oneOf(['debug', 'info', 'warn', 'error'], {
-    standard: 'info',
-    about: "Lowest level that the daemon's log contains",
-    project: 'never',
-  }),
-  'logs.max_bytes': count(10_000, {
-    standard: 10_000_000,
-    about: 'Size at which the log is rotated',
-    project: 'never',
-  }),
-  'logs.keep': count(1, {
-    standard: 5,
-    about: 'Rotated log files that are kept',
-    project: 'never',
-  }),
+  ...LOG_SETTINGS,
   ...REPORT_SETTINGS,
   ...UPKEEP_SETTINGS,
   ...EXECUTION_SETTINGS,
