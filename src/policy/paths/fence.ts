@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import { findSecretPart } from './secret-files.ts'
@@ -128,7 +128,8 @@ function follow(path: string, budget: { steps: number }): string | undefined {
   budget.steps -= 1
   if (budget.steps < 0) return undefined
   try {
-    return realpathSync.native(path)
+    // An error for each path that does not exist would cost more than the rest of a verdict.
+    if (statSync(path, { throwIfNoEntry: false })) return realpathSync.native(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return undefined
   }
