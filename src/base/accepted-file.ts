@@ -1,6 +1,5 @@
-import { readFileSync, statSync } from 'node:fs'
 import { AppError, messageOf } from './errors.ts'
-import { replaceFile } from './files.ts'
+import { readRegularFileSync, replaceFile } from './files.ts'
 
 /**
  * What counts of one of the person's own files (settings, rules, trust): the content that pcc wrote, or that the person agreed to.
@@ -65,13 +64,10 @@ const MAX_BYTES = 1024 * 1024
 
 /** The text of one of the person's files, empty if there is none. Opening a pipe would wait for a writer for ever. */
 export function readOwnFile(path: string): string {
-  const info = statSync(path, { throwIfNoEntry: false })
-  if (info === undefined) return ''
   try {
-    if (!info.isFile()) throw new Error('it is no regular file')
-    if (info.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
-    return readFileSync(path, 'utf8')
+    return readRegularFileSync(path, MAX_BYTES).toString()
   } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return ''
     throw new AppError('config_unreadable', { file: path, problem: messageOf(thrown) }, thrown)
   }
 }

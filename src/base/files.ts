@@ -78,18 +78,26 @@ export function openRegularFile(path: string, { follow = false } = {}): number |
   return undefined
 }
 
-/** `readRegularFile` at once; undefined where it throws. */
-export function readRegularFileNow(
-  path: string,
-  maxBytes = SMALL_FILE_BYTES,
-  { follow = true } = {},
-): Buffer | undefined {
-  const file = openRegularFile(path, { follow })
-  if (file === undefined) return undefined
+/** `readRegularFile` at once. What is looked at is what is read: a file can become a pipe between the two. */
+export function readRegularFileSync(path: string, maxBytes = SMALL_FILE_BYTES, { follow = true } = {}): Buffer {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
+  const file = openSync(path, follow ? flags : flags | constants.O_NOFOLLOW)
   try {
-    return fstatSync(file).size <= maxBytes ? readFileSync(file) : undefined
+    const stats = fstatSync(file)
+    if (!stats.isFile()) throw new Error('it is no regular file')
+    if (stats.size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
+    return readFileSync(file)
   } finally {
     closeSync(file)
+  }
+}
+
+/** The same; undefined where it throws. */
+export function readRegularFileNow(...file: Parameters<typeof readRegularFileSync>): Buffer | undefined {
+  try {
+    return readRegularFileSync(...file)
+  } catch {
+    return undefined // it is missing, a link, too large, or not for us
   }
 }
 

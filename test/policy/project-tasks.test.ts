@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Assessment } from '../../src/domain/assessment.ts'
@@ -305,6 +305,49 @@ test('an assessment names what it was read from, and notices when that is someth
   writeFileSync(path('Makefile'), 'x:\n\tls\n')
   assert.deepEqual(findChangedFiles(absent), [path('Makefile')])
   assert.deepEqual(await read('ls'), {})
+})
+
+test('a link that is led elsewhere after the verdict is noticed, of a file and of a folder above it', async t => {
+  const project = realpathSync(tempDir(t))
+  const path = (name: string) => join(project, name)
+  for (const name of ['good', 'bad']) {
+    mkdirSync(path(name))
+    writeFileSync(path(`${name}/x.sh`), `echo ${name}\n`)
+    writeFileSync(path(`${name}/package.json`), JSON.stringify({ scripts: { test: name } }))
+    writeFileSync(path(`${name}/Makefile`), `all:\n\techo ${name}\n`)
+  }
+  using classifier = openClassifier()
+  for (const [command, link, file] of [
+    ['bash x.sh', 'x.sh', 'x.sh'],
+    ['bash lib/x.sh', 'lib', ''],
+    ['npm test', 'package.json', 'package.json'],
+    ['make', 'Makefile', 'Makefile'],
+  ] as const) {
+    symlinkSync(join('good', file), path(link))
+    const { files = {} } = await classifier.classify({ tool: 'Bash', input: { command }, project, home: '/home/u' })
+    assert.deepEqual(findChangedFiles(files), [], command)
+    rmSync(path(link))
+    symlinkSync(join('bad', file), path(link))
+    assert.equal(findChangedFiles(files).length, 1, command)
+    rmSync(path(link))
+  }
+})
+
+test('steps of a file that lies behind a link out of the project are asked about: the sandbox may have another one there', async t => {
+  const [project, outside] = [realpathSync(tempDir(t)), realpathSync(tempDir(t))]
+  writeFileSync(join(outside, 'package.json'), JSON.stringify({ scripts: { test: 'node --test', build: 'tsc' } }))
+  writeFileSync(join(outside, 'Makefile'), 'all:\n\ttsc\n')
+  for (const name of ['package.json', 'Makefile']) symlinkSync(join(outside, name), join(project, name))
+  using classifier = openClassifier()
+  for (const command of ['npm test', 'npm run build', 'pnpm build', 'run-s build', 'npm ci', 'make', 'make all']) {
+    const { risk, reasons } = await classifier.classify({
+      ...{ tool: 'Bash', input: { command }, project, home: '/home/u' },
+    })
+    assert.equal(`${risk} ${reasons[0]?.code}`, 'HIGH script.foreign', command)
+  }
+  const including = (file: string) => ({ Makefile: `include ${file}\nall:\n\ttsc\n` })
+  assert.match(worst(assess('make', including('/tmp/x.mk'))), /^MEDIUM .*x\.mk/)
+  assert.equal(assess('make', including('/usr/share/dpkg/default.mk')).risk, 'LOW')
 })
 
 test('xargs -L joins a line that ends with a blank and the next one', () => {

@@ -9,6 +9,8 @@ import { isolationLevel } from '../../base/process/isolation.ts'
 import { problemOf, runShort, type ShortCommandResult } from '../../base/process/run-short.ts'
 import { programVersion } from '../../base/program.ts'
 import { describeProgram, findBubblewrap } from '../../base/sandbox/bubblewrap.ts'
+import { canScope } from '../../base/sandbox/seccomp.ts'
+import type { SandboxProgram } from '../../base/sandbox/settings.ts'
 import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
@@ -220,7 +222,7 @@ export const checkSettings: DoctorCheck = async context => {
     ...checkConfig(context),
     ...(await checkAccepted(context)),
     ...(await checkNotifications(context)),
-    ...(await probed),
+    ...(await probed).flat(),
   ]
 }
 
@@ -271,24 +273,42 @@ async function describeIsolation({ config }: DoctorContext): Promise<DoctorFindi
 }
 
 /** Checks the sandbox of agents, gates and set-up commands. */
-async function checkSandbox({ config, env }: DoctorContext): Promise<DoctorFinding> {
+async function checkSandbox({ config, env }: DoctorContext): Promise<DoctorFinding[]> {
   const mode = config?.agents.sandbox ?? 'auto'
   const unbounded = 'what agents write and run can do all that you can'
-  if (mode === 'off') return ok('sandbox', `switched off (agents.sandbox): ${unbounded}`)
+  if (mode === 'off') return [ok('sandbox', `switched off (agents.sandbox): ${unbounded}`)]
   const bubblewrap = await findBubblewrap(env)
   if (!('program' in bubblewrap))
-    return problem(
-      'sandbox',
-      `${mode === 'required' ? 'required' : 'none'}, ${bubblewrap.problem}: ${unbounded}`,
-      bubblewrap.install,
-    )
-  const hosts = config?.agents.network ?? []
-  const network =
-    hosts.length === 0 || hosts.includes('*')
-      ? "the machine's network, with its metadata addresses, which the judge refuses by name"
-      : `the network by a list of ${counted(hosts.length, 'host')}`
-  return ok('sandbox', `${describeProgram(bubblewrap)}: agents, gates and set-up commands run in it, with ${network}`)
+    return [
+      problem(
+        'sandbox',
+        `${mode === 'required' ? 'required' : 'none'}, ${bubblewrap.problem}: ${unbounded}`,
+        bubblewrap.install,
+      ),
+    ]
+  return describeSandbox(bubblewrap, config?.agents.network ?? [], canScope)
 }
+
+/** Says what surrounds agents, and what it leaves open on an old kernel. */
+export function describeSandbox(
+  program: SandboxProgram,
+  hosts: readonly string[],
+  closesSockets: () => boolean,
+): DoctorFinding[] {
+  const isMachines = hosts.length === 0 || hosts.includes('*')
+  const network = isMachines
+    ? "the machine's network, with its metadata addresses, which the judge refuses by name"
+    : `the network by a list of ${counted(hosts.length, 'host')}`
+  const says = `${describeProgram(program)}: agents, gates and set-up commands run in it, with ${network}`
+  // A network of its own, which a list of hosts needs, has none of the machine's sockets.
+  const isOpen = isMachines && program.kind !== 'seatbelt' && !closesSockets()
+  return [ok('sandbox', says), ...(isOpen ? [warning('sandbox', OPEN_SOCKETS, CLOSE_SOCKETS)] : [])]
+}
+
+const OPEN_SOCKETS =
+  "programs in it reach abstract sockets of this machine, such as a desktop's, through which they can type for you: its kernel cannot close them"
+const CLOSE_SOCKETS =
+  'Use Linux 6.12 or newer with /usr/bin/perl, or list hosts in agents.network, or type: xhost -si:localuser:$USER'
 
 const GB = 1024 ** 3
 

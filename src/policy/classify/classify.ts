@@ -67,8 +67,8 @@ export function openClassifier({ realPath, look, own, deadlineMs }: ClassifierOp
     const data: FenceData = { boundary, home, safe, worktree, own }
     const cwd = request.cwd ?? boundary
     const disk = openSmallFiles()
-    const files = rememberFiles(disk.look)
-    const fence = createFence(data, realPath ?? resolveRealPath, realPath || look ? look : files.look)
+    const files = rememberFiles(disk.look, realPath ?? resolveRealPath)
+    const fence = createFence(data, files.realPath, realPath || look ? look : files.look)
     const context = { cwd, fence }
     const use = readToolUse(request.tool, request.input)
     if (use.does !== 'command')

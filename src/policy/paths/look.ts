@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FoundFile } from './fence.ts'
+import type { Fence, FoundFile } from './fence.ts'
 
 /** Larger files are not read: nobody reviews such a script, and most of them are not written by hand. */
 export const MAX_FILE = 256 * 1024
@@ -79,17 +79,27 @@ export type ReadHashes = Record<string, string>
 /** More files than any command runs; further ones are read and not remembered. */
 const MAX_HASHES = 200
 
-/** A way to look at files that remembers what was there. */
-export function rememberFiles(look: (path: string) => FoundFile | undefined): {
+interface RememberedFiles {
   look: (path: string) => FoundFile | undefined
+  realPath: Fence['realPath']
   hashes: ReadHashes
-} {
+}
+
+/** A way to look at files that remembers what was there, and by which links it was found: a link can be led elsewhere meanwhile. */
+export function rememberFiles(look: RememberedFiles['look'], follow: Fence['realPath']): RememberedFiles {
   const hashes: ReadHashes = {}
+  const ways = new Map<string, Set<string>>()
   return {
     hashes,
+    realPath: path => {
+      const real = follow(path)
+      if (real !== undefined && real !== path) ways.set(real, (ways.get(real) ?? new Set()).add(path))
+      return real
+    },
     look: path => {
       // The hash comes first: if the file changes between the two, it counts as changed.
-      if (!(path in hashes) && Object.keys(hashes).length < MAX_HASHES) hashes[path] = hashPath(path)
+      for (const way of [path, ...(ways.get(path) ?? [])])
+        if (!(way in hashes) && Object.keys(hashes).length < MAX_HASHES) hashes[way] = hashPath(way)
       return look(path)
     },
   }

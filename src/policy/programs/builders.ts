@@ -110,12 +110,15 @@ const ONLY_LOOKS = /^(n|q|t|dry-run|just-print|recon|question|touch|list|summary
 
 function readRules(call: ProgramCall, name: string, folder: string, isJust: boolean) {
   const place = locatePath(name, folder, call.fence)
-  const found = place.where === 'inside' ? call.fence.look?.(place.path) : undefined
-  if (place.where !== 'inside' || found?.is !== 'file') return undefined
+  if (place.where !== 'inside') return call.say('script.foreign', 'HIGH', `${name} leads out of the project`, call.head)
+  const found = call.fence.look?.(place.path)
+  if (found?.is !== 'file') return undefined
   const text = found.bytes.toString('utf8')
   const file = isJust ? readJustFile(text) : readMakeFile(text)
   for (const included of file.includes.slice(0, MAX_INCLUDES)) {
     const other = included.includes('$') ? undefined : locatePath(included, folder, call.fence)
+    if (other?.where === 'outside' && !other.path.startsWith('/usr/'))
+      call.say('script.unread', 'MEDIUM', `${name} includes ${included}, which is outside the project`)
     const content = other?.where === 'inside' ? call.fence.look?.(other.path) : undefined
     const more = content?.is === 'file' ? readMakeFile(content.bytes.toString('utf8')) : undefined
     const unnumbered = ({ text }: { text: string }) => ({ text })

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall } from '../classify/call.ts'
-import { type Fence, locatePath } from '../paths/fence.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, isFlag } from '../shell/args.ts'
 
 export interface PackageCall {
@@ -112,25 +112,33 @@ function quoteWords(words: readonly Arg[]): string {
 const ELSEWHERE = /^(--prefix|--dir|--cwd|-C|-w|--workspace|--filter|-F)$/
 
 /** The `package.json` of the call's folder, or of the nearest one above it in the project. */
-function findPackage({ scope, fence }: ProgramCall, before: readonly Arg[]): FoundPackage | undefined {
-  const { cwd } = scope
+function findPackage(call: ProgramCall, before: readonly Arg[]): FoundPackage | undefined {
+  const { fence } = call
+  const { cwd } = call.scope
   if (cwd === undefined || fence.look === undefined) return undefined
   const flag = before.findIndex(arg => isFlag(arg) && ELSEWHERE.test(arg.value.split('=')[0] ?? ''))
   const named = before[flag]?.value.includes('=') ? before[flag]?.value.replace(/^[^=]*=/, '') : before[flag + 1]?.value
   if (flag >= 0 && named !== undefined) {
     const place = locatePath(named, cwd, fence)
-    const other = place.where === 'inside' ? readPackage(join(place.path, 'package.json'), fence) : undefined
+    const other = place.where === 'inside' ? readPackage(join(place.path, 'package.json'), call) : undefined
     if (other) return other
   }
   for (let folder = cwd; isInside(folder, fence.boundary); folder = dirname(folder)) {
-    const found = readPackage(join(folder, 'package.json'), fence)
+    const found = readPackage(join(folder, 'package.json'), call)
     if (found || folder === dirname(folder)) return found
   }
   return undefined
 }
 
-function readPackage(path: string, fence: Fence): FoundPackage | undefined {
-  const found = fence.look?.(path)
+const FOREIGN = 'its package.json is a link out of the project'
+
+function readPackage(path: string, call: ProgramCall): FoundPackage | undefined {
+  const { fence } = call
+  const real = fence.realPath(path)
+  // In the sandbox there may be another file at the end of such a link, which the agent has written.
+  if (real === undefined || !isInside(real, fence.boundary))
+    return call.say('script.foreign', 'HIGH', FOREIGN, call.head)
+  const found = fence.look?.(real)
   if (found?.is !== 'file') return undefined
   try {
     const { scripts } = JSON.parse(found.bytes.toString('utf8')) as { scripts?: unknown }

@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { open, realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, relative, resolve, sep } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
@@ -237,7 +237,10 @@ function sha256Hash() {
 
 async function hashFile(path: string): Promise<string> {
   const hash = sha256Hash()
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer)
+  // It may have become a pipe since it was looked at.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  if (!(await file.stat()).isFile()) throw new Error('not a regular file')
+  for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk as Buffer)
   return hash.digest('hex')
 }
 

@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { readTextIfAny } from '../../base/files.ts'
 import type { TrustFinding } from './findings.ts'
 import { findCheckout, type SurfaceFile } from './surface.ts'
 
@@ -12,7 +13,7 @@ export async function findGitFiles(directory: string): Promise<SurfaceFile[]> {
   if (!checkout) return []
   const folder = join(checkout.main, '.git')
   const config = join(folder, 'config')
-  const settings = readGitConfig(await readFile(config, 'utf8').catch(() => ''))
+  const settings = readGitConfig((await readTextIfAny(config).catch(() => undefined)) ?? '')
   const path = settings.findLast(([name]) => name === 'core.hookspath')?.[1]
   const hooks = path === undefined ? join(folder, 'hooks') : resolve(checkout.top, path)
   // husky keeps scripts in `.husky/_` that only run those of the same name in `.husky`.

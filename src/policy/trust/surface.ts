@@ -1,6 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { readTextIfAny } from '../../base/files.ts'
 import { lookUp } from '../../base/is-there.ts'
 
 /** Claude Code loads `settings`, `prompts` and `mcp` with its source `project`, and `local` with its source `local`. */
@@ -123,7 +124,7 @@ export async function findCheckout(from: string): Promise<{ top: string; main: s
 }
 
 async function findMainCheckout(worktree: string): Promise<string> {
-  const read = (path: string) => readFile(path, 'utf8').catch(() => '')
+  const read = async (path: string) => (await readTextIfAny(path).catch(() => undefined)) ?? ''
   const gitDir = /^gitdir: (.+)$/m.exec(await read(join(worktree, '.git')))?.[1]
   if (gitDir === undefined) return worktree
   const ownGitDir = resolve(worktree, gitDir.trim())

@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs'
 import { AppError, messageOf } from '../../base/errors.ts'
+import { readRegularFileSync } from '../../base/files.ts'
 import { parseToml, scanToml, tomlLines } from '../../base/toml.ts'
 import type { PolicyRule } from './rules.ts'
 
@@ -95,11 +95,7 @@ const MAX_BYTES = 256 * 1024
 /** The text of a rules file; empty if there is none. */
 export function readRules(file: string, { mustExist = false } = {}): string {
   try {
-    const info = statSync(file)
-    // Opening a pipe would wait for a writer for ever.
-    if (!info.isFile()) throw new Error('it is no regular file')
-    if (info.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+    return new TextDecoder('utf-8', { fatal: true }).decode(readRegularFileSync(file, MAX_BYTES))
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
     if ((code === 'ENOENT' || code === 'ENOTDIR') && !mustExist) return ''

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
-import type { DoctorFinding } from '../../../src/cli/commands/doctor-checks.ts'
+import { type DoctorFinding, describeSandbox } from '../../../src/cli/commands/doctor-checks.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
 
@@ -127,4 +127,16 @@ test('every problem is named with what to do about it, and one failure hides no 
     values (${Date.now() + 31_536_000_000}, 'daemon', 1, 'daemon', 'daemon.stopped', '{}')`)
   db.close()
   assert.match(findingText(await doctor(pcc), 'clock', 'problem'), /behind the newest thing .* → Set the clock/)
+})
+
+test('abstract sockets that stay open on an old kernel are named with what helps, and a network by a list has none', () => {
+  const program = { program: '/usr/bin/bwrap', version: '0.8.0' }
+  const levels = (hosts: string[], closes: boolean) =>
+    describeSandbox(program, hosts, () => closes).map(({ level }) => level)
+  assert.deepEqual(levels(['*'], false), ['ok', 'warning'])
+  assert.deepEqual(levels([], false), ['ok', 'warning'])
+  assert.deepEqual(levels(['*'], true), ['ok'])
+  assert.deepEqual(levels(['host.example'], false), ['ok'])
+  const [, warning] = describeSandbox(program, ['*'], () => false)
+  assert.match(`${warning?.says} → ${warning?.mend}`, /abstract sockets.* → Use Linux 6\.12 .*agents\.network.*xhost/)
 })
