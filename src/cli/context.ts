@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type AppPaths, appPathsFor, dataDirectoryHint } from '../base/app-paths.ts'
-import { type Terminal, terminalOf } from './render/text.ts'
+import { breakLines, type Terminal, terminalOf } from './render/text.ts'
 
 /** What every command gets: the paths, what the terminal can show, and how to print. */
 export interface CommandContext {
@@ -50,21 +50,34 @@ export function commandContext(command: Command): Promise<CommandContext> {
 /** Builds the context from options that have been parsed already. */
 export async function contextFrom(options: GlobalOptions): Promise<CommandContext> {
   const { env } = process
-  const quiet = options.quiet === true
+  const [quiet, json] = [options.quiet === true, options.json === true]
+  const terminal = terminalOf(process.stdout, env)
   const { config, dataDir } = options
   return {
     paths: withAccepted(await resolvePaths({ env, configFile: config, dataDir })),
     placeFlags: [...placeFlag('--config', config), ...placeFlag('--data-dir', dataDir)],
     env,
-    json: options.json === true,
+    json,
     verbose: options.verbose === true,
     quiet,
-    terminal: terminalOf(process.stdout, env),
-    out: line => process.stdout.write(`${line}\n`),
+    terminal,
+    ...printers({ json, quiet }),
+  }
+}
+
+/** How a command prints: at a terminal no line breaks within a word. */
+export function printers({ json, quiet }: { json: boolean; quiet: boolean }): Pick<CommandContext, 'out' | 'note'> {
+  return {
+    out: line => process.stdout.write(`${json ? line : fitted(line, process.stdout)}\n`),
     note: line => {
-      if (!quiet) process.stderr.write(`${line}\n`)
+      if (!quiet) process.stderr.write(`${fitted(line, process.stderr)}\n`)
     },
   }
+}
+
+/** A text with its lines broken between words where the terminal would break them anywhere. */
+export function fitted(text: string, stream: NodeJS.WritableStream): string {
+  return breakLines(text, terminalOf(stream as NodeJS.WriteStream, process.env).width)
 }
 
 function placeFlag(flag: string, path: string | undefined): string[] {

@@ -1,5 +1,5 @@
 import { AppError, ERRORS, type ErrorCode, type ErrorReply, messageOf, toErrorReply } from '../base/errors.ts'
-import { terminalOf } from './render/text.ts'
+import { breakLines, terminalOf } from './render/text.ts'
 
 /** An error that the daemon answered with. Its message is printed unchanged. */
 export class RemoteError extends Error {
@@ -33,8 +33,9 @@ export function reportError(thrown: unknown, { json, verbose }: { json: boolean;
     process.stderr.write(`${JSON.stringify(toErrorReply(error))}\n`)
     return error.exit
   }
-  const { paint } = terminalOf(process.stderr, process.env)
-  process.stderr.write(`${paint('red', 'error:')} ${error.message}\n  ${paint('dim', 'next:')} ${error.next}\n`)
+  const { paint, width } = terminalOf(process.stderr, process.env)
+  const text = `${paint('red', 'error:')} ${error.message}\n  ${paint('dim', 'next:')} ${error.next}`
+  process.stderr.write(`${breakLines(text, width)}\n`)
   if (verbose && thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
   return error.exit
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { AppError, messageOf } from '../base/errors.ts'
-import { ExitCode } from './context.ts'
+import { ExitCode, fitted } from './context.ts'
 import { editorFor, runInTerminal } from './run-in-terminal.ts'
 
 export interface ConfirmOptions {
@@ -62,7 +62,7 @@ async function askLine(
     return await new Promise((resolve, reject) => {
       lines.once('SIGINT', () => reject(new ExitCode(INTERRUPTED)))
       lines.once('close', () => resolve(undefined))
-      void lines.question(question).then(answer => resolve(answer.trim()), reject)
+      void lines.question(`${fitted(question.trimEnd(), output)} `).then(answer => resolve(answer.trim()), reject)
     })
   } catch (error) {
     output.write('\n') // the cursor is still behind the question

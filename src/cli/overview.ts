@@ -107,8 +107,10 @@ function endedLines(ended: SessionView[], terminal: Terminal, now: number): stri
     const { text, tone } = statusWords(session)
     const head = `  ${terminal.paint(tone, text)}${' '.repeat(Math.max(0, states - widthOf(text)))}  ${session.id}  `
     const tail = `  ${ago(now - (session.ended_at ?? now))}`
-    const room = Math.max(12, Math.min(terminal.width, 100) - widthOf(head) - widthOf(tail))
-    return `${head}${cutAtWord(firstLine(session.title ?? session.task), room)}${tail}`
+    const room = Math.min(terminal.width, 100) - widthOf(head)
+    const title = firstLine(session.title ?? session.task)
+    const withAge = room - widthOf(tail)
+    return withAge < 12 ? `${head}${cutAtWord(title, room)}` : `${head}${cutAtWord(title, withAge)}${tail}`
   })
   return [
     terminal.paint('bold', 'Ended'),

@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { AppError } from '../base/errors.ts'
 import { programVersion } from '../base/program.ts'
-import { ExitCode } from './context.ts'
+import { ExitCode, fitted } from './context.ts'
 import { COMMANDS } from './table.ts'
 
 /** Runs any command through commander, which rejects unknown commands and options. */
@@ -48,7 +48,8 @@ async function buildProgram(argv: string[]): Promise<Command> {
     .helpOption('-h, --help', 'show help')
     .helpCommand(false)
     .exitOverride()
-    .configureOutput({ writeErr: () => {}, outputError: () => {}, getOutHelpWidth: helpWidth })
+    .configureOutput({ writeErr: () => {}, outputError: () => {}, getOutHelpWidth: helpWidth, writeOut })
+    .configureHelp({ minWidthToWrap: 16 })
     .addHelpText('after', FOOTER)
   program.hook('preAction', async (_, command) => (await import('./commands/accept.ts')).meetChanges(command))
   const called = findCommandName(argv)
@@ -87,6 +88,11 @@ async function completeCommand(command: Command, argv: string[]): Promise<void> 
 
 function isHelpFlag(arg: string): boolean {
   return arg === '--help' || arg === '-h'
+}
+
+/** Prints help; what is still wider than the terminal breaks between words. */
+function writeOut(text: string): void {
+  process.stdout.write(fitted(text, process.stdout))
 }
 
 /** A line of more than 100 columns is hard to read, however wide the terminal is. */

@@ -7,7 +7,7 @@ import { findSetting } from '../../domain/config/parse-setting.ts'
 import { fillSecrets } from '../../domain/config/secret-references.ts'
 import { isInForce, isSettingKey } from '../../domain/config/settings.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
-import { type CommandContext, commandContext } from '../context.ts'
+import { type CommandContext, commandContext, printers } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import type { BrainOptions } from './config-brain.ts'
 import { formatValue, maskSecret, showConfig, showSetting } from './config-rows.ts'
@@ -100,10 +100,7 @@ async function plainContext(
   return {
     paths: appPathsFor({ env: process.env, configFile: options.config, dataDir: options.dataDir }),
     json: options.json === true,
-    out: line => process.stdout.write(`${line}\n`),
-    note: line => {
-      if (!options.quiet) process.stderr.write(`${line}\n`)
-    },
+    ...printers({ json: options.json === true, quiet: options.quiet === true }),
   }
 }
 

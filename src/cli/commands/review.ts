@@ -253,13 +253,11 @@ function chooseTone(line: string): Tone | undefined {
 }
 
 /** Prints lines: through the person's pager on a terminal that is too small for them, otherwise directly. */
-export async function pageOut(
-  lines: readonly string[],
-  { env, out }: Pick<CommandContext, 'env' | 'out'>,
-): Promise<void> {
+export async function pageOut(lines: readonly string[], { env }: Pick<CommandContext, 'env'>): Promise<void> {
   const rows = process.stdout.rows ?? 24
   const fits = !process.stdout.isTTY || lines.length < rows
-  if (fits || !(await showInPager(lines, env))) for (const line of lines) out(line)
+  // Lines of code are not broken between words.
+  if (fits || !(await showInPager(lines, env))) process.stdout.write(`${lines.join('\n')}\n`)
 }
 
 /** Returns false when there is no pager; nothing was shown then. */

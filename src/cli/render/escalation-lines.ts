@@ -111,6 +111,9 @@ function othersOf({ need }: ShownEscalation): string {
   return others < 1 ? '' : `, and in ${others} more`
 }
 
+/** In fewer columns a list shows the questions alone: which session asks, and since when, stands elsewhere. */
+export const NARROW = 60
+
 /** Wider questions are cut to this. */
 export const QUESTION_WIDTH = 60
 
@@ -263,9 +266,12 @@ export function needsYouLines(reply: NeedsReply, terminal: Terminal, now: number
   return [
     terminal.paint('yellow', thingsWait(rows.length)),
     ...shown.map(row => {
-      const head = `${(isDecision(row) ? String(row.number) : '–').padStart(4)}  ${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
+      const number = (isDecision(row) ? String(row.number) : '–').padStart(4)
+      const question = firstLine(questionOf(row))
+      if (terminal.width < NARROW) return `${number}  ${cutAtWord(question, terminal.width - 6)}`
+      const head = `${number}  ${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
       const room = Math.max(16, Math.min(QUESTION_WIDTH, terminal.width - widthOf(head) - 12))
-      return `${head}${pad(cutAtWord(firstLine(questionOf(row)), room), room)}  ${ago(now - row.created_at)}`
+      return `${head}${pad(cutAtWord(question, room), room)}  ${ago(now - row.created_at)}`
     }),
     ...(rows.length > MOST_ROWS ? [`      and ${rows.length - MOST_ROWS} more`] : []),
     'Work through them by keys: pcc inbox',

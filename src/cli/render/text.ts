@@ -128,7 +128,16 @@ export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap(line => wrapLine(line, Math.max(width, 8)))
 }
 
-function wrapLine(line: string, width: number): string[] {
+/** Breaks what is wider than the terminal between two words. A word that is too wide stays whole, so that it can be copied. */
+export function breakLines(text: string, width: number): string {
+  if (width === Number.POSITIVE_INFINITY) return text
+  return text
+    .split('\n')
+    .flatMap(line => wrapLine(line, width, word => [word]))
+    .join('\n')
+}
+
+function wrapLine(line: string, width: number, split: typeof breakWord = breakWord): string[] {
   if (widthOf(line) <= width) return [line]
   const indent = /^\s*/.exec(line)?.[0] ?? ''
   const hanging = indent.length < width / 2 ? indent : ''
@@ -137,12 +146,14 @@ function wrapLine(line: string, width: number): string[] {
   let used = indent.length
   for (const word of line.slice(indent.length).split(/(?<= )/)) {
     const size = widthOf(word.trimEnd())
+    // A line does not begin with the space between two words.
+    if (size === 0 && lines.length > 0 && !current.trim()) continue
     if (used + size > width && current.trim()) {
       lines.push(current.trimEnd())
       current = hanging
       used = hanging.length
     }
-    for (const piece of used + size > width ? breakWord(word, width - hanging.length) : [word]) {
+    for (const piece of used + size > width ? split(word, width - hanging.length) : [word]) {
       if (used + widthOf(piece.trimEnd()) > width) {
         // A line that has only its indent is dropped.
         if (current.trim()) lines.push(current)

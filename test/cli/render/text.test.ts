@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { neutral, neutralOutput } from '../../../src/base/neutral.ts'
+import { printers } from '../../../src/cli/context.ts'
 import { cut, firstLine, pad, widthOf, wrap } from '../../../src/cli/render/text.ts'
 
 test('escape sequences of an agent are drawn: they neither colour nor move the cursor, nor hide a command', () => {
@@ -63,6 +64,35 @@ test('long lines break at spaces, keep their indentation, and over-long words ar
   assert.deepEqual(wrap('abcdefghijklmnop', 8), ['abcdefgh', 'ijklmnop'])
   assert.deepEqual(wrap('a\n\nb', 8), ['a', '', 'b'])
   assert.deepEqual(wrap('    aa⏳a', 8), ['aa⏳a'])
+})
+
+test('what a command prints breaks between words at the edge of a terminal, in colours too, and never within one', t => {
+  const text =
+    '\x1b[31merror:\x1b[39m One two three four five six seven eight\n  next: export KEY=0123456789012345678901234567890123456789 && pcc resume'
+  const broken = [
+    '\x1b[31merror:\x1b[39m One two three four five six seven',
+    'eight',
+    '  next: export',
+    '  KEY=0123456789012345678901234567890123456789',
+    '  && pcc resume',
+    '',
+  ].join('\n')
+  for (const [stream, name, json] of [
+    [process.stdout, 'out', false],
+    [process.stderr, 'note', false],
+    [process.stdout, 'out', true],
+  ] as const) {
+    const written = t.mock.method(stream, 'write', () => true)
+    const before = { isTTY: stream.isTTY, columns: stream.columns }
+    Object.assign(stream, { isTTY: true, columns: 40 })
+    try {
+      printers({ json, quiet: false })[name](text)
+    } finally {
+      Object.assign(stream, before)
+      written.mock.restore()
+    }
+    assert.equal(written.mock.calls[0]?.arguments[0], json ? `${text}\n` : broken)
+  }
 })
 
 test('no wrapped line is wider than asked for, and no character is lost', () => {

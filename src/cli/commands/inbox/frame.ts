@@ -5,6 +5,7 @@ import {
   belowOf,
   contextLines,
   isDecision,
+  NARROW,
   questionOf,
   type ShownEscalation,
   sessionOf,
@@ -39,7 +40,7 @@ export function inboxFrame(inbox: Inbox, { terminal, height, now }: InboxViewpor
   const row = currentRow(inbox)
   const bottom = [
     ...wrap(inbox.offline || inbox.notice, width - 1)
-      .slice(0, 2)
+      .slice(0, Math.max(2, Math.floor(height / 5)))
       .map(line => paint('yellow', line)),
     ...wrap(footerLine(inbox, width), width - 1),
   ]
@@ -93,8 +94,10 @@ function listLines(
   const sessionWidth = Math.max(10, ...shown.map(row => widthOf(sessionOf(row))))
   return shown.map(row => {
     const number = isDecision(row) ? String(row.number) : '–'
-    const head = `${number.padStart(4)}  ${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
-    const when = ago(now - row.created_at)
+    const isNarrow = terminal.width < NARROW
+    const about = isNarrow ? '' : `${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
+    const head = `${number.padStart(4)}  ${about}`
+    const when = isNarrow ? '' : ago(now - row.created_at)
     const room = Math.max(8, terminal.width - head.length - when.length - 5)
     const text = `${head}${pad(cut(firstLine(questionOf(row)), room), room)}  ${when}`
     return row.number === current

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inboxFrame } from '../../../../src/cli/commands/inbox/frame.ts'
 import { EMPTY_INBOX, type Inbox, updateRows } from '../../../../src/cli/commands/inbox/state.ts'
+import { needsYouLines } from '../../../../src/cli/render/escalation-lines.ts'
 import { widthOf } from '../../../../src/cli/render/text.ts'
 import type { EscalationView } from '../../../../src/domain/escalation.ts'
 import { plain } from '../../render/sample.ts'
@@ -21,6 +22,18 @@ test('a frame fits every terminal, whatever is asked', () => {
       }
     }
   }
+})
+
+test('in few columns the lists show what is asked rather than who asks, and a notice is not cut', () => {
+  const asked = row({ normalised: 'Bash rm -rf legacy', number: 7 })
+  const notice = 'Allowed. It was for this one call: HIGH requests are asked about every time. It goes on.'
+  const page = draw({ ...showing([asked]), notice }, 40, 24).lines.join('\n')
+  assert.match(page, /^› +7 {2}Approve: rm -rf legacy/m)
+  assert.equal(page.replaceAll('\n', ' ').includes(notice), true)
+  const need = { key: 'k', kind: 'permission', text: '', next: '', since: 0, count: 1, priority: 0, number: 7 } as const
+  const about = { project: '/p', session_id: null, task_id: null, title: null, risk: null }
+  const reply = { needs: [{ ...need, ...about }], refused: [], escalations: [asked] }
+  assert.equal(needsYouLines(reply, plain(40), 0)[1], '   7  Approve: rm -rf legacy')
 })
 
 test('the end of a row is seen only when its last line is drawn', () => {
