@@ -83,7 +83,32 @@ test('the page opens in a browser without a network: its numbers, its picture an
   for (const id of await page.locator('.id').all()) {
     if (await id.isVisible()) assert.ok(((await id.boundingBox())?.height ?? 0) < 30, (await id.textContent()) ?? '')
   }
+  // A long word widens nothing, the times stay in one line, and no arrow runs under a box.
+  const long = 'Supercali'.repeat(40)
+  const [first, second, third] = report.graph
+  assert.ok(first && second && third)
+  const graph = [first, { ...second, after: [first.id] }, { ...third, after: [first.id, second.id] }]
+  await page.setContent(reportHtml({ ...report, graph, done: report.done.map(task => ({ ...task, title: long })) }))
+  for (const width of [390, 1440]) {
+    await page.setViewportSize({ width, height: 844 })
+    assert.ok(((await page.evaluate('document.documentElement.scrollWidth')) as number) <= width, `at ${width}`)
+    const heights = await page.evaluate("[...document.querySelectorAll('.tick')].map(tick => tick.offsetHeight)")
+    assert.ok(
+      (heights as number[]).every(height => height < 20),
+      `${heights}`,
+    )
+  }
+  assert.deepEqual(
+    await page.evaluate(`[...document.querySelectorAll('#graph svg > path')].map(${POINTS_IN_BOXES})`),
+    [0, 0, 0],
+  )
 })
+
+/** How many of a hundred points of an arrow are within a box. */
+const POINTS_IN_BOXES = `path => Array.from({ length: 100 }, (_, at) => path.getPointAtLength((path.getTotalLength() * at) / 100))
+  .filter(point => [...document.querySelectorAll('#graph g rect')].some(({ x, y, width, height }) =>
+    point.x > x.baseVal.value + 1 && point.x < x.baseVal.value + width.baseVal.value - 1 &&
+    point.y > y.baseVal.value && point.y < y.baseVal.value + height.baseVal.value)).length`
 
 test('words of agents are words on the page: no tag, no script, no control character comes through', async t => {
   const report = await (await aNight(t)).report()

@@ -119,18 +119,24 @@ const TITLE_LETTERS = 30
 /** Draws an SVG: a column for each step, a box for each task, and an arrow from each task to those that come after it. */
 export function drawSvg(tasks: readonly TaskView[]): string {
   const layers = findLayers(tasks)
-  const positions = new Map<string, { x: number; y: number }>()
-  for (const [column, layer] of layers.entries()) {
-    for (const [row, { id }] of layer.entries()) {
-      positions.set(id, { x: MARGIN + column * (BOX_WIDTH + GAP_X), y: MARGIN + row * (BOX_HEIGHT + GAP_Y) })
-    }
-  }
-  const rows = layers.reduce((most, layer) => Math.max(most, layer.length), 0)
+  const columnOf = new Map(layers.flatMap((layer, column) => layer.map(({ id }) => [id, column] as const)))
+  const lanes = findLanes(tasks, columnOf)
+  const at = (column: number, row: number) => ({
+    x: MARGIN + column * (BOX_WIDTH + GAP_X),
+    y: MARGIN + row * (BOX_HEIGHT + GAP_Y),
+  })
+  const positions = new Map(
+    layers.flatMap((layer, column) => layer.map(({ id }, row) => [id, at(column, row)] as const)),
+  )
+  const laneAt = (column: number, from: string) =>
+    at(column, (layers[column]?.length ?? 0) + [...(lanes.get(column) ?? [])].indexOf(from))
+  const rows = layers.reduce((most, layer, column) => Math.max(most, layer.length + (lanes.get(column)?.size ?? 0)), 0)
   const width = 2 * MARGIN + Math.max(layers.length, 1) * (BOX_WIDTH + GAP_X) - GAP_X
   const height = 2 * MARGIN + Math.max(rows, 1) * (BOX_HEIGHT + GAP_Y) - GAP_Y
-  const arrows = tasks.flatMap(({ id, after }) =>
-    after.flatMap(before => drawArrow(positions.get(before), positions.get(id))),
-  )
+  const arrows = findEdges(tasks).flatMap(({ from, to }) => {
+    const between = columnsBetween(columnOf.get(from), columnOf.get(to)).map(column => laneAt(column, from))
+    return drawArrow(positions.get(from), positions.get(to), between)
+  })
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif">`,
     '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="#666"/></marker></defs>',
@@ -141,15 +147,33 @@ export function drawSvg(tasks: readonly TaskView[]): string {
   ].join('\n')
 }
 
+/** The tasks whose arrows pass each column: they get a row of their own there, so that no arrow runs under a box. */
+function findLanes(tasks: readonly TaskView[], columnOf: ReadonlyMap<string, number>): Map<number, Set<string>> {
+  const lanes = new Map<number, Set<string>>()
+  for (const { from, to } of findEdges(tasks))
+    for (const column of columnsBetween(columnOf.get(from), columnOf.get(to)))
+      lanes.set(column, (lanes.get(column) ?? new Set()).add(from))
+  return lanes
+}
+
+function columnsBetween(from = 0, to = 0): number[] {
+  return Array.from({ length: Math.max(0, to - from - 1) }, (_, index) => from + 1 + index)
+}
+
 type Position = { x: number; y: number } | undefined
 
-function drawArrow(from: Position, to: Position): string[] {
+function drawArrow(from: Position, to: Position, between: NonNullable<Position>[]): string[] {
   if (!from || !to) return []
-  const [x1, y1, x2, y2] = [from.x + BOX_WIDTH, from.y + BOX_HEIGHT / 2, to.x, to.y + BOX_HEIGHT / 2]
-  const bend = (x1 + x2) / 2
-  return [
-    `<path d="M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}" fill="none" stroke="#666" marker-end="url(#arrow)"/>`,
-  ]
+  const middle = (y: number) => y + BOX_HEIGHT / 2
+  let [x, y] = [from.x + BOX_WIDTH, middle(from.y)]
+  const curves = [...between, to].map(next => {
+    const [bend, end] = [(x + next.x) / 2, middle(next.y)]
+    const curve = `C${bend} ${y} ${bend} ${end} ${next.x} ${end}${next === to ? '' : `H${next.x + BOX_WIDTH}`}`
+    ;[x, y] = [next.x + BOX_WIDTH, end]
+    return curve
+  })
+  const path = `M${from.x + BOX_WIDTH} ${middle(from.y)}${curves.join('')}`
+  return [`<path d="${path}" fill="none" stroke="#666" marker-end="url(#arrow)"/>`]
 }
 
 function drawBox(task: TaskView, position: Position): string[] {
