@@ -4,9 +4,9 @@ import { wakeTime } from '../base/clock.ts'
 import type { SessionStatus, SessionView } from '../domain/api.ts'
 import type { NeedsReply } from '../domain/escalation.ts'
 import type { RunView } from '../domain/run.ts'
-import { findClient } from './connection/client.ts'
+import { findClient, openClient } from './connection/client.ts'
 import type { DaemonConnection } from './connection/connection.ts'
-import { commandContext } from './context.ts'
+import { type CommandContext, commandContext } from './context.ts'
 import { ago, statusWords } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
 import { cutAtWord, firstLine, type Terminal, widthOf } from './render/text.ts'
@@ -19,8 +19,8 @@ const RECENT_MS = 24 * 60 * 60_000
 
 /** Prints what `pcc` without a command shows: what runs, what waits, what ended, and what to type next. Starts no daemon. */
 export async function overview(program: Command): Promise<void> {
-  const { paths, terminal, out } = await commandContext(program)
-  const client = await findClient(paths)
+  const { paths, terminal, out, env } = await commandContext(program)
+  const client = (await findClient(paths)) ?? (await findRestarted(paths, env))
   const { lines, next } = client
     ? await readState(client, terminal)
     : { lines: ['No daemon is running; the first command that needs one starts it.'], next: stepsWithoutDaemon(paths) }
@@ -28,6 +28,12 @@ export async function overview(program: Command): Promise<void> {
   const width = Math.max(...steps.map(([command]) => command.length))
   const nextLines = steps.map(([command, why]) => `  ${command.padEnd(width)}  ${terminal.paint('dim', why)}`)
   for (const line of [...lines, '', terminal.paint('bold', 'Next'), ...nextLines]) out(line)
+}
+
+/** A daemon that was killed is started again by its parent, which lives on; anyone else is told that there is none. */
+async function findRestarted(paths: AppPaths, env: CommandContext['env']): Promise<DaemonConnection | undefined> {
+  const { findLivingParent } = await import('../daemon/parent-process.ts')
+  return (await findLivingParent(paths)) ? openClient(paths, { env, quiet: true }) : undefined
 }
 
 type NextStep = readonly [command: string, why: string]

@@ -29,6 +29,7 @@ test('a daemon that is killed comes back under the same parent; a stop ends both
   assert.ok(rssKb < 5_000, `the parent takes ${rssKb} kB`)
 
   process.kill(first.pid ?? 0, 'SIGKILL')
+  assert.match((await pcc.run([])).stdout, /^0 sessions are open/, 'a person who looks meanwhile sees the next one')
   let second = await health(pcc)
   for (; second.status !== 'ok'; second = await health(pcc)) await sleep(20)
   assert.notEqual(second.pid, first.pid)

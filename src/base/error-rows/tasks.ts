@@ -161,13 +161,13 @@ export const TASK_ERRORS = {
   reply_unusable: {
     exit: 1,
     http: 502,
-    says: 'The agent gave an unusable reply twice: {problem} Nothing was stored.',
+    says: 'The agent gave an unusable reply twice: {problem}',
     next: 'Try again, reword it, or use another model: --model …',
   },
   agent_failed: {
     exit: 1,
     http: 502,
-    says: 'The agent gave no answer: {problem}. Nothing was stored.',
+    says: 'The agent gave no answer: {problem}.',
     next: 'Try again in a moment. See what is wrong with: pcc doctor',
   },
   account_limited: {

@@ -32,6 +32,8 @@ export function addPendingCommand(program: Command): void {
         const { refused_speakers } = speakers
         if (json)
           return [JSON.stringify({ needs, refused, escalations, refused_speakers }, null, watch ? undefined : 2)]
+        if (!watch && needs.length + refused.length === 0)
+          context.note('What was done, and what was refused: pcc report')
         const now = Date.now()
         return [
           ...pendingLines(shownRows(reply), { terminal, now }),

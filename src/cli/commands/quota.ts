@@ -20,7 +20,7 @@ import { type DaemonConnection, sessionPath } from '../connection/connection.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 import { openScreen } from '../live/terminal.ts'
 import { refuseInSession } from '../options.ts'
-import { ago, counted, nameOf, STATUS_WORDS, windowName } from '../render/format.ts'
+import { ago, counted, nameOf, STATUS_WORDS, shortCount, windowName } from '../render/format.ts'
 import { firstLine, pad, type Terminal, type Tone, wrap } from '../render/text.ts'
 
 interface HoldOptions {
@@ -201,6 +201,9 @@ function windowLines(window: ShownWindow, { level }: Account, { terminal, at }: 
   const reset = window.resets_at === null ? '' : `  resets ${wakeTime(window.resets_at, at)}`
   const age = window.source === 'estimate' ? '' : `, ${ago(at - window.at)}`
   const source = terminal.paint('dim', `  ${SOURCES[window.source]}${age}`)
+  // Our own count that holds nothing back is no share of anything.
+  if (isIgnored && window.tokens !== undefined)
+    return [formatRow(windowName(window.window), `${shortCount(window.tokens)} tokens${source}`)]
   const bar = terminal.paint(tone, drawBar(window.utilization, terminal.width))
   const forecast = describeForecast(window.forecast, at)
   return [
@@ -243,7 +246,7 @@ const GUESSED = {
   credit: 'needs credit; tried again',
 }
 
-function gateLines({ gate, account }: Account, { terminal, at }: PageContext): string[] {
+function gateLines({ gate, account, waiting }: Account, { terminal, at }: PageContext): string[] {
   const lines: string[] = []
   const isClosed = gate && gate.closed_until !== null && gate.closed_until > at
   if (isClosed) {
@@ -261,7 +264,8 @@ function gateLines({ gate, account }: Account, { terminal, at }: PageContext): s
   // A fault is over when a call has succeeded, not when the account is tried.
   const fault = gate && !isClosed ? faultOf(gate) : undefined
   if (fault) {
-    const text = `needs ${fault === 'login' ? 'a login' : 'credit'}; it is being tried: ${firstLine(gate?.reason ?? '')}`
+    const when = waiting.length === 0 ? 'it is tried at its next use' : 'it is being tried'
+    const text = `needs ${fault === 'login' ? 'a login' : 'credit'}; ${when}: ${firstLine(gate?.reason ?? '')}`
     lines.push(...formatWrapped(lines.length > 0 ? '' : 'Gate', text, { terminal, tone: 'yellow' }))
   }
   return lines.length > 0 ? lines : [formatRow('Gate', terminal.paint('green', 'open'))]

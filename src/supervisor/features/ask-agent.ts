@@ -212,7 +212,7 @@ export function agentTrouble({ kind, message, limit }: Failure, manifest: AgentM
     case 'limit':
       return accountLimited(limit?.resetsAt)
     default:
-      return new AppError('agent_failed', { problem: message })
+      return new AppError('agent_failed', { problem: message.replace(/\.$/, '') })
   }
 }
 

@@ -27,6 +27,10 @@ test('a person tells memory something, finds it, takes it along and forgets it f
     /\nby person; said 1 time, denied 0 times.*\nbefore, by person, from .*: Migrations run by hand\n/,
   )
   assert.match(shown, new RegExp(`It rests on:\\n  ${record} .* fact, .*person`))
+  assert.match(
+    (await run('show', record ?? '')).stdout,
+    / fact, .*person.*\n {6}Migrations run with the marzipan tool\n/,
+  )
   const file = join(pcc.home, 'memory.jsonl')
   assert.match((await run('export', file)).stdout, /2 records/)
   const before = readFileSync(file, 'utf8')

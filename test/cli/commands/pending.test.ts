@@ -60,7 +60,8 @@ test('a session that waits for an answer at a terminal is named with the way to 
   assert.match((await pcc.run(['pending'])).stdout, rows)
   assert.match((await pcc.run(['pending', '--session', 'ask'])).stdout, rows)
   assert.match((await pcc.run(['list'])).stdout, /\n1 thing waits for you: pcc pending\n$/)
-  assert.equal((await pcc.run(['pending', '--session', 'first'])).stdout, 'Nothing waits for you.\n')
+  const { stdout, stderr } = await pcc.run(['pending', '--session', 'first'])
+  assert.deepEqual([stdout, stderr], ['Nothing waits for you.\n', 'What was done, and what was refused: pcc report\n'])
 })
 
 test('on a narrow terminal every question that had to be cut stands in full below', () => {

@@ -83,7 +83,7 @@ test('at a terminal the checks of a project are shown before its first run, and 
   const pcc = pccFor(t, ASK)
   const project = gitProject(t, CHECKED)
   const terminal = onTerminal(t, pcc, ['run', project])
-  await terminal.see(/not set up: npm test[\s\S]*Run now: pcc gates detect [\s\S]* --write --trust\? \[Y\/n\]/)
+  await terminal.see(/not set up: npm test[\s\S]*Run now: pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
   terminal.type('\r')
   await terminal.see(/no tasks|nothing/i)
   assert.match(readFileSync(join(project, '.perpetualcc.toml'), 'utf8'), /test = "npm test"/)
@@ -95,9 +95,9 @@ test('a yes to the checks agrees to nothing else that a project brings in', asyn
   const settings = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'true' }] }] } })
   const project = gitProject(t, { ...CHECKED, '.claude/settings.json': settings })
   const terminal = onTerminal(t, pcc, ['run', project])
-  await terminal.see(/Run now: pcc gates detect [\s\S]* --write --trust\? \[Y\/n\]/)
+  await terminal.see(/Run now: pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
   terminal.type('\r')
-  await terminal.see(/brings in more than these commands[\s\S]*pcc trust/)
+  await terminal.see(/brings\s+in\s+more\s+than\s+these\s+commands[\s\S]*pcc trust/)
   assert.match((await pcc.run(['trust', 'status', project])).stdout, /Not trusted/)
 })
 
@@ -108,7 +108,7 @@ test('at a terminal a person is asked whether to mend it now, and it is done bef
   const terminal = onTerminal(t, pcc, ['run', project])
   await terminal.see(/! branch [\s\S]*! trust +left out[\s\S]*Run now: git switch main\? \[Y\/n\]/)
   terminal.type('\r')
-  await terminal.see(/Let this content take effect.*\[y\/N\]/)
+  await terminal.see(/Let this content take effect[\s\S]*\[y\/N\]/)
   terminal.type('y\r')
   await terminal.see(/no tasks|nothing/i)
   assert.equal(
@@ -123,7 +123,7 @@ test('Ctrl+C at a question before a run ends the command: no run begins', async 
   const files = { 'a.txt': 'a\n', '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' }
   const project = gitProject(t, files)
   const untrusted = onTerminal(t, pcc, ['run', project, '--detach'])
-  await untrusted.see(/Let this content take effect.*\[y\/N\]/)
+  await untrusted.see(/Let this content take effect[\s\S]*\[y\/N\]/)
   untrusted.type('\x03')
   assert.equal(await untrusted.exit, 130, 'a question of a command that was started belongs to the whole')
   await pcc.run(['trust', project, '--yes'])
@@ -156,7 +156,7 @@ test('what is run at once uses the settings and the data that the command itself
   writeFileSync(join(pcc.home, 'other.toml'), 'version = 1\n')
   const place = ['--config', 'other.toml', '--data-dir', 'other']
   const terminal = onTerminal(t, pcc, [...place, 'run', project])
-  await terminal.see(/Run now: pcc --config \S+\/other\.toml --data-dir \S+\/other gates detect [\s\S]*\? \[Y\/n\]/)
+  await terminal.see(/Run now: pcc\s+--config\s+\S+\/other\.toml\s+--data-dir\s+\S+\/other\s+gates\s+detect [\s\S]*\? \[Y\/n\]/)
   terminal.type('\r')
   await terminal.see(/no tasks|nothing/i)
   assert.equal(existsSync(join(pcc.home, 'pcc', 'run')), false, 'no second daemon was started')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createOpenGate } from '../../../src/agents/limits/account-gates.ts'
 import { quotaPage } from '../../../src/cli/commands/quota.ts'
 import { widthOf } from '../../../src/cli/render/text.ts'
 import type { QuotaView } from '../../../src/domain/quota.ts'
@@ -111,6 +112,16 @@ test('an estimate says that it is one, why, and that it holds nothing back', () 
     '  Level        unknown. This is an estimate by quota.max_tokens_per_hour; it holds nothing back',
     '               (quota.gate_on_estimate).',
   ])
+})
+
+test('our own count that holds nothing back is a number of tokens; an account that nobody uses is not being tried', () => {
+  const hour = { window: 'hour', source: 'estimate', resets_at: null, forecast: null, tokens: 1_006_000 } as const
+  const windows = [{ ...fiveHours, ...hour, utilization: 10.06, level: 'critical' as const }]
+  const of = (level: 'unknown' | 'critical') => page({ windows, level, warns: 'critical' })[1]
+  assert.equal(of('unknown'), '  1-hour       1.0M tokens  our own estimate')
+  assert.match(of('critical') ?? '', /█ 1006% {2}our own estimate/)
+  const gate = { ...createOpenGate('a'), source: 'login' as const, reason: 'Not logged in' }
+  assert.match(page({ gate, waiting: [] }).join('\n'), /needs a login; it is tried at its next use: Not logged in/)
 })
 
 test('an estimate is shown without alarm, unless a person lets it hold sessions back', () => {

@@ -151,8 +151,10 @@ test('an agent that is missing, not logged in or broken is told as such', async 
     ['agent_missing', 'agent_missing'],
     ['server', 'agent_failed'],
   ] as const) {
-    const { propose } = await asking(t, { failure: { kind, message: 'it said no' } })
-    assert.equal((await propose()).body.error.code, code)
+    const { propose } = await asking(t, { failure: { kind, message: 'it said no.' } })
+    const { error } = (await propose()).body
+    assert.equal(error.code, code)
+    assert.doesNotMatch(error.message, /\.\.|stored/)
   }
 })
 

@@ -1,4 +1,5 @@
 import { dateTime } from '../../../base/clock.ts'
+import { unreachable } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import type { MemoryItem, MemoryRecord, RecordOf } from '../../../domain/memory.ts'
 import type { MemoryAudit } from '../../../memory/examine.ts'
@@ -45,6 +46,41 @@ export function itemPage(item: MemoryItem, records: readonly MemoryRecord[], ter
     'It rests on:',
     ...records.flatMap(recordLine),
   ]
+}
+
+/** A record with what it says. */
+export function recordPage(record: MemoryRecord): string[] {
+  const [first = '', ...rest] = recordLine(record)
+  return [
+    first,
+    ...textsOf(record)
+      .flatMap(text => neutral(text).split('\n'))
+      .map(line => `      ${line}`),
+    ...rest,
+  ]
+}
+
+function textsOf(record: MemoryRecord): string[] {
+  switch (record.kind) {
+    case 'episode':
+      return [record.context, record.decision, record.action, record.fix ?? '', record.rationale].filter(Boolean)
+    case 'procedure':
+      return [`when: ${record.trigger.kind} ${record.trigger.text}`, `then: ${record.action}`]
+    case 'fact':
+      return [record.text]
+    case 'anti_pattern':
+      return [record.text, ...(record.instead === null ? [] : [`instead: ${record.instead}`])]
+    case 'recall':
+      return [`${record.arm === 'with' ? 'shown' : 'held back'}: ${record.items.join(' ') || 'nothing'}`]
+    case 'move':
+      return [`${record.item} → ${record.to}: ${record.reason}`]
+    case 'policy':
+      return [`${record.name} ${record.before} → ${record.after}: ${record.reason}`]
+    case 'result':
+      return []
+    default:
+      return unreachable(record)
+  }
 }
 
 export function recordLine(record: MemoryRecord): string[] {

@@ -12,7 +12,7 @@ import { type CommandContext, commandContext } from '../../context.ts'
 import { confirm } from '../../input.ts'
 import { optionParser, refuseInSession } from '../../options.ts'
 import { counted } from '../../render/format.ts'
-import { auditLines, itemLines, itemPage, policyLines, recordLine } from './memory-lines.ts'
+import { auditLines, itemLines, itemPage, policyLines, recordPage } from './memory-lines.ts'
 import { addRememberCommands, keysOf, PROJECT_HELP, person, readerIn } from './remember.ts'
 
 /** `pcc memory`: what was learned, and how to look at it, correct it and take it along. Works without the daemon. */
@@ -65,7 +65,7 @@ export function addMemoryCommand(program: Command): void {
       const records = (item?.records ?? [id]).flatMap(record => broker.record(record, person()) ?? [])
       if (!item && records.length === 0) throw new AppError('memory_unknown', { id: neutral(id) })
       if (context.json) return print(context, { item: item ?? null, records })
-      const page = item ? itemPage(item, records, context.terminal) : records.flatMap(recordLine)
+      const page = item ? itemPage(item, records, context.terminal) : records.flatMap(recordPage)
       for (const line of page) context.out(line)
     })
 

@@ -128,7 +128,7 @@ function indented(text: string): string[] {
 export async function readFileTasks(path: string, format: TaskFormat | undefined): Promise<ImportedTask[]> {
   const bytes = path === '-' ? await readStandardInputBytes() : readBytes(path)
   const text = decodeText(bytes, path)
-  if (text.trim() === '') throw new AppError('tasks_unreadable', { path, problem: 'it is empty.' })
+  if (text.trim() === '') throw new AppError('tasks_wrong', { path, problems: 'it is empty' })
   return readTasks(text, format ?? formatOf(path) ?? guessFormat(text), path)
 }
 
@@ -158,14 +158,14 @@ function readBytes(path: string): Buffer {
 }
 
 function decodeText(bytes: Buffer, path: string): string {
-  if (bytes.length > MAX_BYTES) throw new AppError('tasks_unreadable', { path, problem: 'it is larger than 64 MB.' })
+  if (bytes.length > MAX_BYTES) throw new AppError('tasks_wrong', { path, problems: 'it is larger than 64 MB' })
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     if (!text.includes('\0')) return text
   } catch {
     // reported below, together with text that contains zero bytes
   }
-  throw new AppError('tasks_unreadable', { path, problem: 'it is not text in UTF-8.' })
+  throw new AppError('tasks_wrong', { path, problems: 'it is not text in UTF-8' })
 }
 
 const PROBLEMS: Record<string, string> = {

@@ -125,7 +125,7 @@ test('at a terminal it commits what it wrote and nothing that a person had chang
   await terminal.see(/Commit these 5 files now\? \[Y\/n\]/)
   terminal.type('\r')
   await terminal.see(/Committed: Set up pcc/)
-  await terminal.see(/Let pcc also judge the calls of .*Copilot CLI .*\[Y\/n\]/)
+  await terminal.see(/Let pcc also judge the calls of [\s\S]*Copilot CLI [\s\S]*\[Y\/n\]/)
   terminal.type('\r')
   await terminal.see(/"preToolUse": \[[\s\S]*Change these settings\? \[y\/N\]/)
   assert.equal(existsSync(join(pcc.home, '.copilot/hooks')), false)

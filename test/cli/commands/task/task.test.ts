@@ -127,6 +127,12 @@ test('exported tasks can be imported into another project, all or none', async (
   const wrong = join(here.cwd, 'wrong.jsonl')
   writeFileSync(wrong, '{"title":"ok"}\n{"title":""}\n')
   assert.deepEqual(refused(await there.run('import', wrong)), [2, 'tasks_wrong'])
+  for (const content of ['', Buffer.from([0x89, 0xff, 0])]) {
+    writeFileSync(wrong, content)
+    const outcome = await there.run('import', wrong)
+    assert.deepEqual(refused(outcome), [2, 'tasks_wrong'])
+    assert.match(outcome.stderr, /next: Correct the file and import it again; the format: pcc docs tasks/)
+  }
   assert.deepEqual(refused(await there.run('import', join(here.cwd, 'nowhere.md'))), [2, 'tasks_unreadable'])
   assert.equal(Object.keys(await there.states()).length, 2)
 })
