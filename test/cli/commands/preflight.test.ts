@@ -156,7 +156,9 @@ test('what is run at once uses the settings and the data that the command itself
   writeFileSync(join(pcc.home, 'other.toml'), 'version = 1\n')
   const place = ['--config', 'other.toml', '--data-dir', 'other']
   const terminal = onTerminal(t, pcc, [...place, 'run', project])
-  await terminal.see(/Run now: pcc\s+--config\s+\S+\/other\.toml\s+--data-dir\s+\S+\/other\s+gates\s+detect [\s\S]*\? \[Y\/n\]/)
+  await terminal.see(
+    /Run now: pcc\s+--config\s+\S+\/other\.toml\s+--data-dir\s+\S+\/other\s+gates\s+detect [\s\S]*\? \[Y\/n\]/,
+  )
   terminal.type('\r')
   await terminal.see(/no tasks|nothing/i)
   assert.equal(existsSync(join(pcc.home, 'pcc', 'run')), false, 'no second daemon was started')

@@ -83,7 +83,7 @@ function textsOf(record: MemoryRecord): string[] {
   }
 }
 
-export function recordLine(record: MemoryRecord): string[] {
+function recordLine(record: MemoryRecord): string[] {
   const { id, time, kind, actor, authority, outcome, evidence, task } = record
   const who = [`${actor} (${authority})`, ...(task === null ? [] : [task])].join(', ')
   return [
