@@ -60,7 +60,7 @@ test('reading a page is MEDIUM, and what hands out credentials or is no page is 
 test('an address is inside the network however it is spelled, and a public name is not', () => {
   const code = (url: string) => assess('WebFetch', { url, prompt: 'x' }).reasons[0]?.code
   for (const url of [
-    'http://localhost:3000/',
+    'http://localhost:6379/',
     'http://localhost./',
     'http://api.localhost/',
     'http://router/',

@@ -90,6 +90,7 @@ const ROUTINE = new Set<string>([
   'git.rewrite',
   'write.project',
   'write.in-place',
+  'write.temp',
   'file.make',
   'file.copy',
   'file.move',

@@ -8,6 +8,7 @@ export function judgeAddress(address: string): Reason {
   if (!/^https?:$/.test(url.protocol)) return { code: 'net.odd', risk: 'HIGH', text: `${url.protocol} is not the web` }
   if (url.username !== '' || url.password !== '')
     return { code: 'net.login', risk: 'HIGH', text: 'the address holds a password' }
+  if (isOwnServer(address)) return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.host}` }
   switch (locateHost(url.hostname)) {
     case 'metadata':
       return { code: 'net.metadata', risk: 'HIGH', text: `${url.hostname} hands out the machine's credentials` }
@@ -23,6 +24,17 @@ export function judgeAddress(address: string): Reason {
     return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text' }
   return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
 }
+
+/**
+ * Whether an address is that of a server of the project: on this machine, at a port at which frameworks start their servers. Others are of
+ * engines, registries, tunnels, debuggers and databases.
+ */
+export function isOwnServer(address: string): boolean {
+  return OWN_SERVER.test(address)
+}
+
+const OWN_SERVER =
+  /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\]):(300\d|4000|4200|4321|5000|517\d|80[08]0|8081|8787)(\/[^{}[\]]*)?$/
 
 /** Whether a part of an address is a text in base64 or hexadecimal: an address names a page, it does not carry texts. */
 function carriesText(address: string): boolean {

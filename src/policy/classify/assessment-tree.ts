@@ -39,7 +39,11 @@ export function buildAssessment(piece: Piece, normalised: string): Assessment {
   const all = collectReasons(piece)
   // What comes from the network or is decoded is not written unseen, in a sandbox neither: the next call could run it.
   if (all.some(({ code, held }) => !held && /^(net|obfuscation)\./.test(code)))
-    for (const reason of all) if (/^(write\.|path\.outside$)/.test(reason.code)) delete reason.held
+    for (const reason of all) {
+      if (reason.code === 'write.temp') reason.risk = 'HIGH'
+      if (/^(write\.|path\.outside$)/.test(reason.code)) delete reason.held
+    }
+  collectReasons(piece)
   // A migration that is everyday on this machine is none in an environment that others use.
   if (all.some(({ code }) => code === 'env.far'))
     for (const reason of all) if (/^db\.(migrate|read)$/.test(reason.code)) reason.code = 'db.change'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
-import type { Fence } from '../paths/fence.ts'
-import { type Access, isHeldWrite, judgePath } from '../paths/judge-path.ts'
+import { type Fence, locatePath } from '../paths/fence.ts'
+import { type Access, isHeldWrite, isTemporary, judgePath } from '../paths/judge-path.ts'
 import { globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
@@ -120,7 +120,16 @@ export function judgeRedirect(
     return where.add({ code: 'net.raw', risk: 'HIGH', text: `${target.text} opens a connection`, at })
   if (op === '<' || op === '<&') return judgeFile(target, 'read', { ...where, shows: true })
   if (target.known && isStandardDevice(target.value)) return
-  // Writing is HIGH for every file; the reason for the file itself says more.
+  if (isLog(target, where)) {
+    noteWritten(target, where)
+    return where.add({
+      code: 'write.temp',
+      risk: 'MEDIUM',
+      text: `${op} writes ${target.text}, which only is read`,
+      at,
+    })
+  }
+  // Writing is HIGH for every other file; the reason for the file itself says more.
   if (target.known) judgeFile(target, 'write', where)
   noteWritten(target, where)
   where.add({
@@ -130,6 +139,22 @@ export function judgeRedirect(
     text: `${op} writes ${target.text}; the Write tool does this in the open`,
     at,
   })
+}
+
+/** Whether a file is what a program prints, kept in /tmp under a name that nothing runs or is set up by. */
+export function isLog(
+  { known, glob, value }: Arg,
+  { fence, empties }: Pick<FileContext, 'fence' | 'empties'>,
+): boolean {
+  if (
+    !known ||
+    glob ||
+    empties ||
+    !/^\/tmp\/[\w.-]+\.(log|txt|out|err|json|xml|html|csv|tsv|md|diff|patch|ya?ml)$/.test(value)
+  )
+    return false
+  const place = locatePath(value, fence.boundary, fence)
+  return place.where === 'outside' && place.path === value && isTemporary(value, fence)
 }
 
 /**
@@ -199,6 +224,24 @@ export function noteWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'
 /** Whether the same command has written this file before. */
 export function wasWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): boolean {
   return scope.written.size > 0 && [...scope.folders].some(folder => scope.written.has(resolve(folder, value)))
+}
+
+/** Notes the text that a command spells out for a file. A second text for the same file makes it unknown what is in it. */
+export function noteSpelled(
+  { value }: Arg,
+  text: string | undefined,
+  { scope }: Pick<FileContext, 'scope'>,
+): undefined {
+  for (const folder of scope.folders) {
+    const path = resolve(folder, value)
+    scope.spelled.set(path, scope.spelled.has(path) || scope.folders.size > 1 ? undefined : text)
+  }
+}
+
+/** The text of a file that the same command has spelled out. */
+export function findSpelled({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): string | undefined {
+  const [folder, second] = scope.folders
+  return folder === undefined || second !== undefined ? undefined : scope.spelled.get(resolve(folder, value))
 }
 
 /** Whether a file that is written stays in a sandbox and steers nothing outside of it. */

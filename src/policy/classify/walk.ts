@@ -3,13 +3,13 @@ import type { Fence } from '../paths/fence.ts'
 import type { Arg } from '../shell/args.ts'
 import { expandText, expandWord, expandWords } from '../shell/expand.ts'
 import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
-import { childScope, noteListed, noteSetters, type ShellScope, walkUncertain } from '../shell/scope.ts'
+import { childScope, noteListed, noteSetters, type ShellScope, walkApart, walkUncertain } from '../shell/scope.ts'
 import type { ParsedShell, Redirect, Script, ShellNode, Word } from '../shell/tree.ts'
 import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
 import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
-import { emptiesFile, explainWritten, judgeRedirect } from './judge-file.ts'
+import { emptiesFile, explainWritten, isStandardDevice, judgeRedirect, noteSpelled } from './judge-file.ts'
 import { findScriptRisks, readScript } from './script-file.ts'
 
 /** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
@@ -85,7 +85,8 @@ export class CommandWalker {
         this.#words(node.words, state)
         const scope = node.apart ? childScope(state.scope) : state.scope
         const walk = () => this.#nodes(node.body, { ...state, feed, scope })
-        return node.maybe ? walkUncertain(scope, walk) : walk()
+        if (node.maybe) return walkUncertain(scope, walk)
+        return node.background ? walkApart(scope, walk) : walk()
       }
       case 'loop':
         return this.#loop(node, state)
@@ -129,7 +130,7 @@ export class CommandWalker {
     const scope = childScope(state.scope)
     scope.unknown = new Set([...scope.unknown, ...scope.values.keys()])
     // A function may be called from anywhere, so nothing is known about its directory or its variables.
-    this.#nodes(node.body, { ...state, piece, scope })
+    walkApart(scope, () => this.#nodes(node.body, { ...state, piece, scope }))
   }
 
   /** Words that are no command: substitutions in them run all the same. */
@@ -182,6 +183,10 @@ export class CommandWalker {
         },
       )
       const file = redirect.op.startsWith('>') ? target?.[0] : undefined
+      const [spelled, second] = bodies
+      const isSpelled = redirect.op === '>' && words?.length === 1 && words[0]?.value === 'cat' && before.length === 0
+      if (file?.known && !isStandardDevice(file.value))
+        noteSpelled(file, isSpelled && spelled?.known && !second ? spelled.value : undefined, state)
       const texts = [...before.flat(), ...(words ?? []), ...(redirects.length > 1 ? bodies : [])]
       const written =
         file && explainWritten(file.value, texts.map(({ value }) => value.replaceAll('\\n', '\n')).join(' '))

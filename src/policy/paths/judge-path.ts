@@ -179,6 +179,11 @@ export function isHeldRemoval(
   return fence.worktree !== undefined && (!deep || place.relative.includes('/'))
 }
 
+/** Whether a path is by its name one of what builds and tests leave behind. */
+export function isLeftOver(path: string): boolean {
+  return !path.split('/').includes('..') && LEFT_OVER.test(path.replace(/^\.\//, ''))
+}
+
 /** What compilers, bundlers, test runners and package managers make and make again. Names that people use too count only at the top. */
 const LEFT_OVER =
   /^(build|out|target|tmp|temp)(\/[\w@.*?-]+)*\/?$|(^|\/)(dist|coverage|htmlcov|node_modules|__pycache__|\.cache|\.next|\.nuxt|\.output|\.turbo|\.vite|\.parcel-cache|\.svelte-kit|\.angular|\.pytest_cache|\.mypy_cache|\.ruff_cache|\.tox|\.nox|\.nyc_output|\.gradle|\.eggs|[\w.-]+\.egg-info|playwright-report|test-results|storybook-static|cmake-build-[\w-]+|_build)(\/[\w@.*?-]+)*\/?$|^([\w@-][\w@.-]*\/)*[\w.*-]*\.(log|tmp|pyc|pyo|o|obj|class|tsbuildinfo|gcda|gcno|profraw|prof)$|(^|\/)(\.coverage(\.[\w.*]+)?|\.eslintcache|\.stylelintcache|coverage\.(out|xml|txt)|npm-debug\.log\*?|\.DS_Store)$/

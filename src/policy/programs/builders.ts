@@ -182,7 +182,7 @@ export const BUILDERS: ProgramRules = {
         '-q -v -j: -k -n -fast -pedantic -ghc-options=-W* -enable-tests -test -no-colors -batch -scheme: -target: -configuration: -destination: -sdk: -quiet -watch -dry-run -no-color -flag: -jobs:',
       medium: /^(install|exec|run|repl|script|eval|ghci|upload.*|-f|--file|shutdown|.*=\/.*)$/,
       // Each word of sbt is a whole command: `eval` runs Scala, `!` the shell, `set` changes the build.
-      high: /^(publish.*|deploy.*|release.*|-javaagent.*|-J.*|upload|\s*;?\s*(eval|set|!)[\s\S]+)$/,
+      high: /^(publish.*|deploy.*|release.*|-javaagent.*|-J.*|upload|\s*;?\s*(eval|set|!)[\s\S]+|[\s\S]*\([\s\S]*)$/,
     }),
   ),
   ...named(

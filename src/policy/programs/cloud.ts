@@ -46,10 +46,20 @@ function printsSecrets(): VerbRow[] {
 }
 
 /** Tools of a cloud that run it on this machine. */
-const RUNS_HERE: VerbRow = [/^(offline( start)?|emulators:start)( |$)/, 'MEDIUM', 'infra.read', 'runs on this machine']
+const RUNS_HERE: VerbRow = [
+  /^(offline( start)?|emulators:start|logging read|run (services|jobs|revisions) (list|describe)|hclfmt)( |$)/,
+  'MEDIUM',
+  'infra.read',
+  'runs on this machine',
+]
 
 const CLOUD_FLAGS: VerbRow[] = [
-  [/^--(remote|live|tunnel|share|public|expose)(=|$)/, 'MEDIUM', 'infra.elsewhere', 'reaches beyond this machine'],
+  [
+    /^--(remote|live|tunnel|share|public|expose|impersonate-service-account|billing-project)(=|$)/,
+    'MEDIUM',
+    'infra.elsewhere',
+    'reaches beyond this machine',
+  ],
   [
     /^(--force|--yes|-y|--quiet|-q|--auto-approve|-auto-approve|--delete|--purge|--grace-period=0|--now|--force-with-lease|--skip-confirmation|--no-confirm|--confirm)(=|$)/,
     'HIGH',
@@ -321,7 +331,7 @@ export const INFRA: ProgramRules = {
       paths: true,
       flags: [
         [
-          /^(-auto-approve|--auto-approve|-chdir.*|-out(=.*([/~]|\.\.|\.(tf|tfvars|hcl|json|ya?ml)$).*|[^=].*|$)|-destroy|-force|-lock=false|-plugin-dir.*|-replace.*)/,
+          /^(-auto-approve|--auto-approve|-chdir.*|-out(=.*([/~]|\.\.|\.(tf|tfvars|hcl|json|ya?ml)$).*|[^=].*|$)|-destroy|-force|-plugin-dir.*|-replace.*)/,
           'HIGH',
           'infra.force',
           'skips a confirmation or a check',

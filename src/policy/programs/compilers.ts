@@ -63,7 +63,7 @@ export const COMPILERS: ProgramRules = {
       flags:
         '-Xlint -Xlint:* -g -nowarn -parameters -source: -target: -release: -encoding: -cp: -classpath: -deprecation -feature -unchecked -Werror -proc:none',
       high: /^(-processorpath|-processor|--processor.*|-Xplugin.*|-J.*|-Xplugin|@.*|-P)/,
-      medium: /^-d$/,
+      output: /^-d$/,
     }),
   ),
   ...named(
@@ -243,12 +243,15 @@ export function cargo(call: ProgramCall): undefined {
     judgeUnlisted(call, operands.slice(operands.indexOf(verb) + 1), 'cargo')
   if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
     return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
+  if (/^sqlx prepare( --check| --workspace| -- --tests)*$/.test(call.args.map(({ value }) => value).join(' ')))
+    return call.say('tool.other', 'MEDIUM', 'cargo sqlx prepare checks the queries of the project', verb)
   if (
-    /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|watch|make|xtask|sqlx|shuttle|lambda|flamegraph)$/.test(
+    /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|watch|make|sqlx|shuttle|lambda|flamegraph)$/.test(
       verb.value,
     )
   )
     return call.say(verb.value === 'install' ? 'pkg.foreign' : 'pkg.other', 'MEDIUM', `cargo ${verb.value}`, verb)
+  if (verb.value === 'xtask') return call.say('script.run', 'MEDIUM', 'cargo runs a program of the project', verb)
   if (verb.value === 'clean') {
     const where = call.args.find(({ known, value }) => !known || value.startsWith('--target-dir'))
     if (where) return call.say('file.delete', 'HIGH', `${where.text} says which folder cargo clean removes`, where)

@@ -121,7 +121,7 @@ function isOwnInsert({ name, args }: ProgramCall): boolean {
 
 /** Values that are written out: a function could read a file or reach another server. */
 const OWN_ROW =
-  /^\s*insert\s+into\s+\w+\s*\([\w\s,]*\)\s*values\s*\((\s*(-?[\d.]+|'[^'\\]*'|null|true|false|now\(\)|default)\s*,?)+\)\s*;?\s*$/i
+  /^\s*insert\s+into\s+\w+\s*\([\w\s,]*\)\s*values\s*\((\s*(-?[\d.]+|'[^'\\]*'|null|true|false|now\(\)|default)\s*,?)+\)\s*(returning\s+[\w\s,*]+)?;?\s*$/i
 
 /** Texts in statements may name files: `read_csv('.env')`, `from '/etc/x'`. */
 function judgeLiterals(call: ProgramCall, texts: readonly Arg[]): undefined {
@@ -190,7 +190,7 @@ export const MIGRATION_TOOLS: ProgramRules = {
         'looks at the project',
       ],
       [
-        /^(upgrade( head)?|migrate|migrate( apply| run)|migration (up|run)|migrate:(latest|up)|db:(migrate|create|prepare|setup|seed(:all)?|test:prepare)|db:seed|seed:run|migration:(run|up)|up|update|db (seed|migrate))$/,
+        /^(upgrade( head)?|migrate|migrate( apply| run)|migration (up|run)|migrate:(latest|up)|db:(migrate|create|prepare|setup|seed(:all)?|test:prepare)|db:seed|seed:run|migration:(run|up)|up|update|db (seed|migrate)|sqlite3? [\w./-]+\.(db|sqlite3?) up)$/,
         'MEDIUM',
         'db.migrate',
         'migrates a database',

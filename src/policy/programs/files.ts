@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { emptiesFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { emptiesFile, isLog, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isHeldWrite } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
@@ -130,12 +130,16 @@ export const FILES: ProgramRules = {
     judgeFlags(call, seen)
     for (const arg of seen.operands) {
       if (arg.known && /^\/dev\/(null|std(out|err)|tty|fd\/\d+)$/.test(arg.value)) continue
-      call.path(arg, 'write')
       noteWritten(arg, call)
       const { file, text, upstream = [] } = call.feed
       const pipe = text ? [[text]] : file ? [[file]] : upstream.map(({ words }) => words)
       // With nothing to read it makes an empty file.
       const isEmptied = pipe.length === 0 || file?.value === '/dev/null' || emptiesFile(arg, pipe)
+      if (isLog(arg, { fence: call.fence, empties: isEmptied })) {
+        call.say('write.temp', 'MEDIUM', `tee writes ${arg.text}, which only is read`, arg)
+        continue
+      }
+      call.path(arg, 'write')
       const say = staysInSandbox(arg, call) && !isEmptied ? call.hold : call.say
       say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
     }

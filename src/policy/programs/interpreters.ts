@@ -5,6 +5,7 @@ import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { interpreter } from './interpreter-rule.ts'
 import { judgeFlags, named } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
+import { judgeStep } from './step-names.ts'
 
 const AWK_FLAGS = flagTable({
   harmless: `-bcCgMnNOPrSst -F: -v: -f: -e: -L? --field-separator: --assign: --source: --file: --characters-as-bytes --traditional --copyright --gen-pot
@@ -192,8 +193,17 @@ export const INTERPRETERS: ProgramRules = {
       loads: ['-r', '-pr', '-S', '-pa', '-pz'],
     }),
   ),
+  ...named('clojure clj', call => {
+    const [alias, ...rest] = call.args
+    if (!/^-[MTX]:[\w:/.-]+$/.test(alias?.value ?? '') || rest.some(arg => isFlag(arg) || !arg.known))
+      return CLOJURE(call)
+    if (alias) judgeStep(call, alias)
+    for (const arg of rest) judgeStep(call, arg)
+    judgeForeignWords(call)
+    call.say('script.run', 'MEDIUM', `${call.name} runs what the project calls ${alias?.text}`, alias)
+  }),
   ...named(
-    'scala scala-cli groovy jshell kotlin clojure clj bb',
+    'scala scala-cli groovy jshell kotlin bb',
     interpreter({ inline: ['-e', '--eval', '--execute'], loads: ['-i', '-cp', '-classpath', '-Sdeps'] }),
   ),
   ...named('jsc qjs d8 rhino nashorn jjs', interpreter({ inline: ['-e', '--eval'], loads: ['-l', '-m'] })),
@@ -219,6 +229,8 @@ export const INTERPRETERS: ProgramRules = {
   ...named('awk gawk mawk nawk', awk),
   java,
 }
+
+const CLOJURE = interpreter({ inline: ['-e', '--eval', '--execute'], loads: ['-i', '-cp', '-classpath', '-Sdeps'] })
 
 const R = interpreter({ inline: ['-e'], loads: ['-f', '--file'] })
 

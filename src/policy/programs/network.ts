@@ -1,4 +1,4 @@
-import { judgeNetworkWord } from '../classify/address.ts'
+import { isOwnServer, judgeNetworkWord } from '../classify/address.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { staysInSandbox } from '../classify/judge-file.ts'
 import { type Arg, findFlag, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
@@ -77,7 +77,7 @@ function curl(call: ProgramCall): undefined {
   const data = findFlag(args, ['-d', '--data', '--data-raw', '--data-ascii', '--json', '--url-query'], shorts)
   // A server that redirects would lead elsewhere.
   const follows = findFlag(args, ['-L', '--location', '--location-trusted'], shorts)
-  const isHere = !output && !config && !upload && !follows && isOwnServer(call)
+  const isHere = !output && !config && !upload && !follows && asksOwnServer(call)
   const change = isHere ? call.hold : call.say
   if (data) judgeData(call, data.arg, data.value, isHere)
   const method = findFlag(args, ['-X', '--request'], shorts)
@@ -109,33 +109,26 @@ function curl(call: ProgramCall): undefined {
   judgeNetworkCall(call)
 }
 
-/**
- * Whether a request goes to a server of the project: on this machine, at a port that development servers use and no database, container
- * engine, cluster or debugger does.
- */
-function isOwnServer({ name, args }: ProgramCall): boolean {
+/** Whether a request goes to a server of the project. */
+function asksOwnServer({ name, args }: ProgramCall): boolean {
   const addresses = findOperands(args, CURL_VALUED)
   const flags = args.filter(isFlag)
   return (
     name === 'curl' &&
     addresses.length > 0 &&
-    addresses.every(({ value, known }) => known && OWN_SERVER.test(value)) &&
+    addresses.every(({ value, known }) => known && isOwnServer(value)) &&
     flags.every(({ value }) => OWN_FLAGS.test(value))
   )
 }
 
 const CURL_VALUED =
-  '-X --request -H --header -d --data --data-raw --data-ascii --json -w --write-out -m --max-time --connect-timeout'.split(
+  '-o -X --request -H --header -d --data --data-raw --data-ascii --json -w --write-out -m --max-time --connect-timeout'.split(
     ' ',
   )
 
 /** Flags with which the request goes where the address says. */
 const OWN_FLAGS =
-  /^(-[sSifvk]+|-[XHdwm]|-X[A-Z]+|-s?X|--(request|header|data|data-raw|data-ascii|json|write-out|max-time|connect-timeout)|--(silent|show-error|include|fail|fail-with-body|verbose|compressed))$/
-
-/** Ports at which frameworks start their servers. Others are of engines, registries, tunnels and databases. */
-const OWN_SERVER =
-  /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\]):(300\d|4000|4200|4321|5000|517\d|80[08]0|8081|8787)(\/[^{}[\]]*)?$/
+  /^(-[sSifvk]+|-s?S?o|-[XHdwm]|-X[A-Z]+|-s?X|--(request|header|data|data-raw|data-ascii|json|write-out|max-time|connect-timeout)|--(silent|show-error|include|fail|fail-with-body|verbose|compressed))$/
 
 /** Whether a file that is fetched stays in a sandbox and is by its name nothing that any program runs or is set up by. */
 function isDataFile(call: ProgramCall, file: Arg | undefined): boolean {
@@ -187,7 +180,7 @@ function wget(call: ProgramCall): undefined {
 
 /** Judges what every network call has in common: the address, and the data that leaves with it. */
 function judgeNetworkCall(call: ProgramCall): undefined {
-  call.say('net.get', 'MEDIUM', `${call.name} goes to the network`)
+  call[asksOwnServer(call) ? 'hold' : 'say']('net.get', 'MEDIUM', `${call.name} goes to the network`)
   const acts = call.args.find(({ value }) => /^[\w.:[\]/@-]*[./:]/.test(value) && ACTS.test(value))
   if (acts) call.say('net.change', 'MEDIUM', `${acts.text} sounds as if it changed something`, acts)
   judgeSentData(call)
@@ -287,7 +280,14 @@ export const NETWORK: ProgramRules = {
   ...named(
     'fab ansible ansible-playbook ansible-galaxy ansible-vault cap salt salt-ssh pssh parallel-ssh clush dsh knife chef-client puppet mina capistrano kamal',
     call => {
-      call.say('infra.remote', 'MEDIUM', `${call.name} changes other machines`)
+      const looks =
+        call.name === 'ansible-playbook' &&
+        call.args.some(arg => /^--(syntax-check|list-(tasks|hosts|tags))$/.test(arg.value))
+      call.say(
+        looks ? 'infra.read' : 'infra.remote',
+        'MEDIUM',
+        `${call.name} ${looks ? 'reads playbooks' : 'changes other machines'}`,
+      )
       for (const arg of call.args) call.secret(arg)
       if (call.name === 'ansible-vault') call.say('secret.store', 'HIGH', 'it opens a vault')
     },

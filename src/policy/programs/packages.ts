@@ -1,10 +1,11 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
-import { type Arg, deriveArg, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedProgram } from './lock-files.ts'
 import { type Manager, manager } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
+import { judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
 
 const NODE_HIGH: [RegExp, string][] = [
@@ -124,6 +125,12 @@ function ruby(call: ProgramCall): undefined {
   if (verb && RUBY_ADDS.test(verb.value)) judgeUnlisted(call, packages, call.name === 'composer' ? 'php' : 'ruby')
   const branch = packages.find(arg => /[:@ ]dev-|@dev$|#/.test(arg.value))
   if (branch) call.say('pkg.foreign', 'MEDIUM', `${branch.text} is no released version`, branch)
+  const [script] = packages
+  if (call.name === 'composer' && /^(run|run-script)$/.test(verb?.value ?? '') && script?.known) {
+    for (const word of packages) judgeStep(call, word)
+    judgeToolWords(call, call.args)
+    return call.say('script.run', 'MEDIUM', 'composer runs a script of the project', script)
+  }
   RUBY(call)
 }
 
@@ -287,6 +294,14 @@ function system(call: ProgramCall): undefined {
     )
   )
     return call.say('pkg.read', 'MEDIUM', `${call.name} looks at packages`)
+  const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+  if (call.name === 'nix' && /^flake (check|show|metadata)$/.test(words))
+    return call.say('tool.other', 'MEDIUM', 'nix checks the project')
+  // The packages are those that the project's own file names.
+  if (call.name === 'nix' && /^develop (-c|--command) /.test(words)) {
+    call.say('script.run', 'MEDIUM', 'nix runs a command with the packages of the project')
+    return call.run(call.args.slice(2))
+  }
   if (/^(nix|guix)$/.test(call.name) && /^(run|shell|develop|build|eval|flake)/.test(line))
     return call.say('pkg.exec', 'MEDIUM', `${call.name} may fetch a program and runs it`)
   call.say('system.packages', 'HIGH', `${call.name} changes the programs of the machine`)

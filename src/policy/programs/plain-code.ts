@@ -99,6 +99,16 @@ function opensOnly(text: string, opened: RegExp): boolean {
   return bare !== undefined && !OPENERS.test(bare.replace(/\bfrom\s+\w+\s+import\s[^\n;]*/g, ''))
 }
 
+/** Whether a text opens only files that it names. */
+export function opensOnlyNamed(text: string): boolean {
+  return opensOnly(text, OPENED)
+}
+
+/** A text without the files that it opens by their names, and without lists of the project's code. */
+export function withoutOpened(text: string): string {
+  return text.replace(LISTS_CODE, '').replace(OPENED, "''")
+}
+
 /** All files of code below a folder. */
 const LISTS_CODE =
   /\.\s*r?glob\s*\(\s*(['"])(\*\*\/)?\*?[\w-]*\.(py|ts|tsx|js|jsx|go|rs|rb|java|kt|c|h|cpp|css|md|html|vue|sql)\1\s*\)/g
@@ -151,7 +161,7 @@ const WORDS: Record<string, Set<string>> = {
 /** One number about a model: `puts Order.where(status: :open).count`, `echo App\Models\User::count();`. */
 const COUNTS: Record<string, RegExp | undefined> = {
   rails:
-    /^\s*(puts|p|pp)\s*\(?\s*[A-Z]\w*(::[A-Z]\w*)*(\.where\(\w+: (:\w+|\d+|true|false|nil|["'][\w ]*["'])\))?\.(count|column_names|table_name)\s*\)?\s*;?\s*$/,
+    /^\s*(puts|p|pp)\s*\(?\s*[A-Z]\w*(::[A-Z]\w*)*(\.where\(\w+: (:\w+|\d+|true|false|nil|["'][\w ]*["'])\))?\.(count|column_names|table_name|columns\.map\(&:name\))\s*\)?\s*;?\s*$/,
   artisan: /^\s*echo\s+\\?App\\Models\\\w+::count\(\)\s*;?\s*$/,
 }
 

@@ -1,6 +1,6 @@
 import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { named, wrapper } from './rule-builders.ts'
 import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
@@ -200,7 +200,8 @@ const WORKS_ON_PROJECT = `verilator iverilog ghdl verible-verilog-lint svlint tf
 const STEPS = 'inv invoke doit mage earthly pio platformio idf.py forge hardhat nuke'
 
 /** Programs that talk to a server which a word names. On this machine that is a server of the project. */
-const CLIENTS = 'ab wrk wrk2 hey oha bombardier autocannon siege wait-on wait-port lighthouse axe'
+const CLIENTS =
+  'ab wrk wrk2 hey oha bombardier autocannon siege wait-on wait-port lighthouse axe grpcurl websocat wscat'
 
 const FAR_VERBS =
   /^(publish|deploy|login|logout|upload|install|uninstall|push|submit|register|auth|send|share|cloud|remote|token|account|flash|erase|broadcast|create|script|run-operation|snapshot|seed|reset|gc|destroy|remove|delete|pull|import|import-url|get-url|exp)$/
@@ -209,10 +210,10 @@ const OTHERS = /(^|[-_./@:=])(prod|production|prd|live|staging|mainnet)([-_./@:]
 
 /** Flags that say how much is done and how it is shown, in every tool that has them. What other flags mean differs from tool to tool. */
 const SHOWS =
-  /^(-v|-q|-h|-V|-w|-l|-Wall|-Wextra|-j\d+|--(verbose|quiet|silent|help|version|check|diff|strict|json|color|no-color|summary|list|dry-run|stats|all|lint-only|fix|write|coverage|no-progress|fail-fast|recursive|csv|watch=false|(format|output-format|severity|level|jobs|timeout)=(\d+|json|text|table|csv|xml|sarif|github|junit|html|markdown|compact|unix|error|warning|info|low|medium|high|critical)))$/
+  /^(-|-v|-q|-h|-V|-w|-l|-Wall|-Wextra|-j\d+|--(verbose|quiet|silent|help|version|check|diff|strict|json|color|no-color|summary|list|dry-run|stats|all|lint-only|fix|write|coverage|no-progress|fail-fast|recursive|csv|watch=false|(format|output-format|severity|level|jobs|timeout)=(\d+|json|text|table|csv|xml|sarif|github|junit|html|markdown|compact|unix|error|warning|info|low|medium|high|critical)))$/
 /** Verbs of such tools that look at the project or build it. A word with a dot or a slash, or the name of a folder for code, is a file. */
 const LOOKING =
-  /^(check|lint|test|run|build|generate|doc|docs|verify|format|fmt|report|list|show|status|analyze|analyse|compile|info|diff|stats|typecheck|tc|validate|health|missing|unused|find|scan|audit|coverage|version|help|parse|json|text|html|fix|watch|compare|extract|src|lib|apps?|tests?|specs?|packages|internal|cmd|pkg|features|components|examples|bench|frontend|backend|\d+)$/
+  /^(check|lint|test|run|build|generate|doc|docs|verify|format|fmt|report|list|show|status|analyze|analyse|compile|info|diff|stats|typecheck|tc|validate|health|missing|unused|find|scan|audit|coverage|version|help|parse|json|text|html|fix|watch|compare|extract|src|lib|apps?|tests?|specs?|packages|internal|cmd|pkg|features|components|examples|infra|modules|charts|k8s|models|services|notebooks|bench|frontend|backend|\d+)$/
 const FILE = /^(\.|(\.\/)?[\w@][\w@+-]*([./][\w@+*.-]+)+\/?|[\w-]+\/|\.\/\.\.\.)$/
 
 /** Tools that are known by what they do, and not by each of their flags. */
@@ -226,7 +227,12 @@ export const PROJECT_TOOLS: ProgramRules = {
       if (isOutputFlag(before) && arg.known) call.path(arg, 'write')
       else if (!arg.known) call.unknown(arg)
       else if (!SHOWS.test(arg.value) && !LOOKING.test(arg.value) && !FILE.test(arg.value))
-        call.say('tool.word', 'MEDIUM', `${arg.text} is no word of ${call.name} that the policy knows`, arg)
+        call[namesNoCode(arg, call.args[at + 1]) ? 'hold' : 'say'](
+          'tool.word',
+          'MEDIUM',
+          `${arg.text} is no word of ${call.name} that the policy knows`,
+          arg,
+        )
     }
     if (call.feed.text || call.feed.file || call.feed.piped)
       call.say('tool.word', 'MEDIUM', `${call.name} works on what it is fed`)
@@ -268,6 +274,17 @@ export const PROJECT_TOOLS: ProgramRules = {
   },
 }
 
+const ONLY_SAYS = /^--(print|show|list|no|only|skip|exclude|max|min|soft|fail|ignore)-[\w-]+$/
+
+/** Whether a word is a flag without a file of code, which the tool may run. */
+function namesNoCode(arg: Arg, next: Arg | undefined): boolean {
+  const [, value = next?.value ?? ''] = /=(.*)$/s.exec(arg.value) ?? []
+  return (
+    /^--?[a-z][\w-]*(=[\w.,/-]*)?$/.test(arg.value) &&
+    (ONLY_SAYS.test(arg.value) || !/^\.?\/|\.([cm]?[jt]sx?|py|rb|lua|sh|pl|php|so|jar|exe|ya?ml)$/.test(value))
+  )
+}
+
 /** `-o` is a file that the tool writes. */
 function isOutputFlag(word: string): boolean {
   return /^(-o|--output|--out)$/.test(word)
@@ -286,7 +303,7 @@ function judgeClient(call: ProgramCall, runs: boolean): undefined {
 }
 
 const CLIENT_WORD =
-  /^(-[nctdrzqkv]|--(latency|no-tui|threads|connections|duration|requests|concurrency|timeout|quiet|headless|vus|users|spawn-rate|run-time)(=\d+[a-z]{0,2})?|\d+[a-z]{0,2})$/
+  /^(-[nctdrzqkv]|-plaintext|list|describe|--output=(json|html|csv)|--(chrome-flags=--headless(=new)?|only-categories=[\w,-]+)|--(latency|no-tui|threads|connections|duration|requests|concurrency|timeout|quiet|headless|vus|users|spawn-rate|run-time)(=\d+[a-z]{0,2})?|\d+[a-z]{0,2})$/
 
 const LOCAL =
   /^((https?|wss?|grpc|tcp|http-get):(\/\/)?)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)?(:\d+)([/?].*)?$|^(https?|wss?):\/\/(localhost|127\.0\.0\.1)([/?].*)?$|^tcp:\d+$/

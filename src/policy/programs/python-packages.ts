@@ -4,6 +4,7 @@ import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeUnlisted } from './lock-files.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
+import { judgeStep } from './step-names.ts'
 
 export function python(call: ProgramCall): undefined {
   const { args, name } = call
@@ -90,6 +91,11 @@ export function python(call: ProgramCall): undefined {
       return call.say('pkg.exec', 'MEDIUM', `${name} fetches a program and runs it`, rest[0])
     const [first] = inner
     if (first && /^[\w./-]+\.py$/.test(first.value)) return judgeScriptFile(call, first)
+    // `hatch run test:cov`: an environment and a script of the project.
+    if (first && name === 'hatch' && /^[\w.-]+:[\w-]+$/.test(first.value)) {
+      for (const word of inner) judgeStep(call, word)
+      return call.say('script.run', 'MEDIUM', 'hatch runs a script of the project', first)
+    }
     if (first) call.run(first.value === '-m' ? [{ ...first, value: 'python3' }, ...inner] : inner)
     return
   }

@@ -80,7 +80,9 @@ export function verbs(table: VerbTable): ProgramRule {
       const isHere =
         raised?.[2] === 'infra.elsewhere' &&
         HERE.test(`${arg.value} ${call.args[call.args.indexOf(arg) + 1]?.value ?? ''}`)
-      if (raised && !isHere) call.say(raised[2], raised[1], `${arg.text}: ${raised[3]}`, arg)
+      // What only reads needs no confirmation that could be skipped.
+      const isQuiet = code === 'infra.read' && raised?.[2] === 'infra.force' && /^(--quiet|-q)$/.test(arg.value)
+      if (raised && !isHere && !isQuiet) call.say(raised[2], raised[1], `${arg.text}: ${raised[3]}`, arg)
       if (table.noFiles) continue
       const equals = arg.value.indexOf('=')
       call.secret(

@@ -1,12 +1,13 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
-import { wasWritten } from '../classify/judge-file.ts'
+import { findSpelled, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
-import { type Arg, findFlag, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
+import { isProjectJavaScript, isProjectPython } from './project-code.ts'
 import { judgeScriptSteps, judgeStep } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
@@ -51,7 +52,11 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   if (computes) judgeStrings(call, code)
   if (computes)
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
-  call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
+  const isOwn = PYTHON.test(call.name)
+    ? isProjectPython(code.value)
+    : JAVASCRIPT.test(call.name) && isProjectJavaScript(code.value, readJavaScript)
+  if (isOwn) judgeStrings(call, code)
+  call[isOwn ? 'hold' : 'say']('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
 
 /** Languages whose words are in `PLAIN`. In another one a plain word may do anything. */
@@ -69,6 +74,7 @@ const LOADS_CODE = 4
 const WRITES = new Set([4, 5, 6])
 
 const PYTHON = /^(python|pypy|py$|ipython)/
+const JAVASCRIPT = /^(node|bun|tsx|ts-node|nodejs)$/
 const LANGUAGES: Record<string, string | undefined> = {
   ...{
     ruby: 'ruby',
@@ -113,7 +119,8 @@ function onlyComputes(program: string, code: string): boolean {
   const used = code.replace(/\bimport [\w, ]+/g, '')
   if (PYTHON.test(program) && /\.\s*format\b|\bos\b(?!\s*\.\s*path\b)|\bas\s/.test(used)) return false
   const bare = PYTHON.test(program) ? readPython(code.replace(OPENS_TO_READ, ' ')) : readJavaScript(code)
-  return (bare?.match(/[A-Za-z_]\w*/g) ?? ['?']).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
+  if (bare === undefined) return false
+  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
 }
 
 /** A text in JavaScript without its strings and what may be done with modules. `undefined` if it is not sure what is a string, or if a member is computed. */
@@ -122,9 +129,17 @@ function readJavaScript(code: string): string | undefined {
   const bare = left
     .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, ' 0 ')
     .replace(/(?<=[(,=!&|?:{;]\s*)\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' 0 ')
+  // An escape can spell any name: `{'con\structor': f}`.
+  const strings = left.match(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g) ?? []
+  if (bare.includes('\\') || !strings.every(one => /^(?:[^\\]|\\[nrt"'\\/])*$/.test(one))) return undefined
   if (/[`"']|\/\*|\b(this|self|require|import|process|fs|readFileSync|open|os|v8)\b/.test(bare)) return undefined
   if (/\/[^/]*["'][^/]*\//.test(left) || /["'](constructor|prototype)["']/.test(left)) return undefined
-  return /[\w)\]]\s*\[(?!\s*\d+\s*\])|[\])]\s*\(/.test(bare) ? undefined : bare
+  // A computed member, a computed key of what is taken apart, and a call of a computed value.
+  return /[\w)\]]\s*\[(?!\s*\d+\s*\])|[{,]\s*\[[\s\S]*?\]\s*:|[\])]\s*\(/.test(
+    bare.replace(/\b(const|let|var|of|return)\s*\[/g, ' ['),
+  )
+    ? undefined
+    : bare
 }
 
 /** Uses of modules that read one file of the project by its plain name, or say what runs. */
@@ -148,6 +163,9 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
     cwd === undefined && !file.value.startsWith('/')
       ? undefined
       : locatePath(file.value, cwd ?? call.fence.boundary, call.fence)
+  const spelled = findSpelled(file, call)
+  if (spelled !== undefined && (PYTHON.test(call.name) || JAVASCRIPT.test(call.name)))
+    return judgeInline(call, deriveArg(spelled, file))
   if (wasWritten(file, call))
     return call.say(
       'script.written',
@@ -163,6 +181,8 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
 
 /** Judges a file that a shell reads: what its lines do counts as if they had been typed. */
 export function judgeShellScript(call: ProgramCall, file: Arg): undefined {
+  const spelled = findSpelled(file, call)
+  if (spelled !== undefined) return call.shell(deriveArg(spelled, file))
   judgeScriptFile(call, file)
   if (!file.known || file.glob || call.scope.cwd === undefined) return
   const place = locatePath(file.value, call.scope.cwd, call.fence)
@@ -188,9 +208,9 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
     }
     if (word.value.startsWith('@') && /^@[\w./-]+$/.test(word.value) && !word.value.includes('/'))
       call.hold('tool.flag', 'MEDIUM', `${arg.text} may be a file with more words`, arg)
-    if (/^[a-z][a-z+]*:\/\//i.test(word.value) && !LOCAL_ADDRESS.test(word.value))
-      call.say('net.address', 'MEDIUM', `${arg.text} is an address`, arg)
-    else if (looksOutside(word.value)) judgeOutside(call, word)
+    if (/^[a-z][a-z+]*:\/\//i.test(word.value)) {
+      if (!LOCAL_ADDRESS.test(word.value)) call.say('net.address', 'MEDIUM', `${arg.text} is an address`, arg)
+    } else if (looksOutside(word.value)) judgeOutside(call, word)
     call.secret(word)
     if (!onlyLooks) judgeSteering(call, word)
   }

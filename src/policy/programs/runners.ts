@@ -61,7 +61,12 @@ export const RUNNERS: ProgramRules = {
     for (const command of commands) call.run(command)
   },
   parallel: parallelRule,
-  rush: parallelRule,
+  // There is a runner of this name for the packages of a repository, too.
+  rush: call =>
+    /^(build|rebuild|list|check|test|lint|typecheck)$/.test(call.args[0]?.value ?? '') &&
+    call.args.every(arg => arg.known)
+      ? call.say('script.run', 'MEDIUM', 'rush builds packages of the project')
+      : parallelRule(call),
   script: call => {
     const command = findFlag(call.args, ['-c', '--command'], 'cETIOB')
     if (command?.value) call.shell(command.value)

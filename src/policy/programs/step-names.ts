@@ -1,5 +1,5 @@
 import type { ProgramCall } from '../classify/call.ts'
-import { type Arg, deriveArg, findFlags } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlags, isFlag } from '../shell/args.ts'
 
 /** Verbs that deploy, publish, migrate backwards or destroy, wherever they stand in the name of a step. */
 const FAR = new Set(
@@ -67,10 +67,15 @@ export function judgeScriptSteps(call: ProgramCall, file: Arg): undefined {
   const place = call.args.findIndex(arg => arg.at === file.at)
   for (const arg of call.args.slice(place + 1)) {
     if (/^[A-Za-z][\w:-]*$/.test(arg.value)) judgeStep(call, arg)
+    if (/^[\w:-]+$/.test(arg.value) && SHOWS_SECRETS.test(arg.value))
+      call.say('secret.maybe', 'MEDIUM', `${arg.text} sounds as if it showed secrets`, arg)
     if (STATEMENT.test(arg.value))
       call.say('db.destroy', 'HIGH', `${arg.text} changes or loses data of a database`, arg)
   }
 }
+
+/** Words for a program of the project with which it prints secrets: `bin/console debug:dotenv`, `secrets:list --reveal`. */
+const SHOWS_SECRETS = /(^|[:_-])(secrets?|dotenv|credentials?|tokens?|passwords?|reveal)([:_-]|$)/i
 
 /** A statement that loses data, for a program of the project that hands it to a database. */
 const STATEMENT = /^\s*(drop\s+(table|database|schema)|truncate|delete\s+from|update\s+\S+\s+set|alter\s+table)\b/i
@@ -123,3 +128,56 @@ export function judgeCommandFlags(call: ProgramCall): undefined {
     call.shell(setting === undefined ? value : deriveArg(setting, value))
   }
 }
+
+/**
+ * Whether a program that the policy does not know looks at the project or builds it, by what its name or its verb says, and no word of the call
+ * says more: in a sandbox, where there are no logins and no home, it then reaches nothing but the project.
+ */
+export function seemsToStayInProject({ name, args, feed }: ProgramCall): boolean {
+  // What it is fed may be what it sends.
+  if (feed.piped || feed.text || feed.file || !/^[a-z][a-z\d]*([._-][a-z\d]+)*$/.test(name)) return false
+  const words = args.filter(arg => !isFlag(arg)).map(({ value }) => value)
+  const [first = '', second = '', ...others] = words
+  const says =
+    // A name says what is done only to files.
+    (NAMES.test(name) && words.every(word => LOOKS.test(word) || /[./]/.test(word))) ||
+    LOOKS.test(first) ||
+    (STEP.test(first) && LOOKS.test(second)) ||
+    (first === 'install' && words.slice(1).every(word => word === '.')) ||
+    // One step that a file of the project describes.
+    (/^(run|repro)$/.test(first) && others.length === 0 && (second === '' || STEP.test(second))) ||
+    (STEP.test(first) && second === 'run' && others.length < 2 && others.every(word => STEP.test(word)))
+  return says && args.every(arg => arg.known && !arg.glob && isNear(arg.value))
+}
+
+/** Names of checkers, formatters, compilers and the like, by their parts. */
+const NAMES =
+  /(^|[-_.])(lint|linter|fmt|formatter|format|check|checker|tests?|compile|compiler|docs?|audit|stats?|cov|coverage|codegen|bench|diff|validate|validator|typecheck)([-_.]|$)|(lint|fmt|cov|stat)$/
+
+const STEP = /^[a-z][\w-]*(:[\w-]+)*$/
+const LOOKS =
+  /^(check|lint|test|build|generate|gen|codegen|docs?|verify|format|fmt|report|ls|list|show|status|analy[sz]e|compile|info|diff|stats|typecheck|validate|coverage|version|help|parse|compare|tree|graph|dag|schema|inspect|deps|outdated|describe|doctor|(list|show|check|validate|describe)-[a-z][\w-]*)$/
+
+function isNear(word: string): boolean {
+  if (word.startsWith('-')) return !FAR_REACHING.test(word)
+  if (STEP.test(word)) return !reachesBeyond(word) && !FAR_WORD.test(word)
+  if (word === '.' || word === './...') return true
+  if (!/^(\.\/)?[\w@][\w@./+=,-]*$/.test(word) || word.split('/').includes('..')) return false
+  return !reachesBeyond(word) && !FAR_WORD.test(word) && !isHost(word) && !/(^|\/)\./.test(word.slice(2))
+}
+
+/** Words of a flag or a variable that may run or send something, choose another machine, or choose a folder that is emptied. */
+export const FAR_REACHING =
+  /cache|clean|clear|delete|erase|remove|purge|reset|force|(?<!std)out|dir|dest|(?<!pro)file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|pager|plugin|(?<!re)load|require|import|eval|shell|wrapper|interpreter|compiler|linker|editor|browser|engine|proxy|socket|listen|bind|share|public|tunnel|expose|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
+
+const FAR_WORD =
+  /(^|[-_./@=])(prod|production|prd|live|staging|mainnet|record|send|share|remote|token|auth|account|register|submit|broadcast|tunnel|expose|serve|listen|exec|shell|delete|remove|reset|clean|prune|force|pull|add|set|sync|cloud|secrets?|credentials?|passwords?)([-_./@=]|$)/i
+
+/** Whether a word may be the name of a machine: it has a dot, and it does not end like a file. */
+function isHost(word: string): boolean {
+  const [first = ''] = word.replace(/^\.\//, '').split('/')
+  return word.includes('@') || (/\.\w+$/.test(first) && !FILE.test(first))
+}
+
+const FILE =
+  /\.(c|m)?[jt]sx?$|\.(json[c5]?|ya?ml|toml|ini|cfg|conf|lock|txt|mdx?|rst|pyi?|go|mod|sum|rs|java|kts?|scala|sbt|clj|edn|rb|erb|php|c|h|cc|cpp|hpp|cs|fs|csproj|sln|swift|dart|lua|sh|sql|csv|tsv|parquet|xml|html?|s?css|svg|png|jpe?g|gif|pdf|proto|gra?ph?ql|gql|tf|tfvars|hcl|in|log|ipynb|vue|svelte|astro|exs?|erl|hs|ml|nix|zig|r|jl|dot|wasm|jar|class|o|db|sqlite|duckdb)$/i

@@ -25,6 +25,8 @@ export interface ShellScope {
   tainted: boolean
   /** Files that the same command has written: what is in them was not read. */
   written: Set<string>
+  /** The texts of those that the command itself spells out, once. */
+  spelled: Map<string, string | undefined>
   /** Variables that may hold a text from outside. */
   outside: Set<string>
 }
@@ -44,6 +46,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     folders: new Set([cwd]),
     tainted: false,
     written: new Set(),
+    spelled: new Map(),
     outside: new Set(),
   }
 }
@@ -63,12 +66,19 @@ export function childScope(scope: ShellScope): ShellScope {
 /** Runs something that may not run, or may run any number of times: what it sets is not certain afterwards. */
 export function walkUncertain(scope: ShellScope, walk: () => void): undefined {
   const before = new Map(scope.values)
-  walk()
+  walkApart(scope, walk)
   for (const [name, value] of scope.values) {
     if (before.get(name) === value) continue
     scope.values.delete(name)
     scope.unknown.add(name)
   }
+}
+
+/** Runs something that may happen later or never: files that it spells out hold that text only for itself. */
+export function walkApart(scope: ShellScope, walk: () => void): undefined {
+  const before = new Map(scope.spelled)
+  walk()
+  for (const [path, text] of scope.spelled) if (before.get(path) !== text) scope.spelled.set(path, undefined)
 }
 
 /** Notes that a variable holds a name of the project's files, if nothing else can set it. */

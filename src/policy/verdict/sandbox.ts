@@ -1,10 +1,12 @@
 import { type Assessment, highestRisk, type Piece, type Reason } from '../../domain/assessment.ts'
+import { isLeftOver } from '../paths/judge-path.ts'
+import { FAR_REACHING } from '../programs/step-names.ts'
 
 /** The assessment of a call in a sandbox: what stays in there is LOW, and the rest counts as it is. */
 export function leaveToSandbox(assessment: Assessment): Assessment {
   // What is held may depend on a file that was not read.
   if (assessment.hasUnread || !assessment.reasons.some(({ held }) => held)) return assessment
-  const acts = findActs(assessment.pieces)
+  const acts = findActs(assessment)
   const [left, rest] = [true, false].map(wanted =>
     assessment.reasons.filter(reason => isLeftToSandbox(reason, acts) === wanted),
   ) as [Reason[], Reason[]]
@@ -15,7 +17,7 @@ export function leaveToSandbox(assessment: Assessment): Assessment {
 
 /** Reasons that a sandbox settles by itself wherever they are held. */
 const SETTLED: ReadonlySet<string> = new Set(
-  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change tool.outside'.split(
+  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change net.get tool.outside code.inline code.module'.split(
     ' ',
   ),
 )
@@ -36,9 +38,10 @@ const MADE: Readonly<Record<string, readonly string[] | undefined>> = {
 
 function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
   if (!held) return false
-  if (code === 'tool.flag')
-    return !FAR_REACHING.test(text.replace(/ (is|changes|may) .*$/s, '').replace(OWN_REPORT, '--report'))
+  if (code === 'tool.flag' || code === 'tool.word') return isNearFlag(text.replace(/ (is|changes|may) .*$/s, ''), acts)
   if (SETTLED.has(code)) return true
+  // What is fetched by its name may be anybody's.
+  if (code === 'program.unknown') return !acts.fetches
   if (code === 'code.edits') return acts.others.length === 1 || isCheckedEdit(text, acts)
   const partners = MADE[code]
   if (partners === undefined) return false
@@ -49,13 +52,21 @@ function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
   return isAlone && (code !== 'write.unknown' || listsCode(acts))
 }
 
-/** A flag that names a file for a report in /tmp, of which a sandbox has its own. */
-const OWN_REPORT =
-  /^--?D?([\w-]*[-.])?(outputFile|output-?(file|path)?|out|report(-?(file|path))?|json|junitxml|log-?file|cpuprofile|memprofile|blockprofile|mutexprofile|trace|coverprofile|profile)=\/tmp\/[\w./-]+$/i
+/** Whether a flag of a tool reaches nothing but the project: by its name, or because it names where the tool writes what can be made again. */
+function isNearFlag(word: string, { others }: Acts): boolean {
+  const [, flag = word, attached] = /^(--?[\w.-]+)=(.*)$/s.exec(word) ?? []
+  if (word === '--release' || !FAR_REACHING.test(word)) return true
+  const command = others.find(words => words.includes(word))
+  const value = attached ?? command?.[command.indexOf(word) + 1] ?? ''
+  return (
+    !FAR_REACHING.test(flag.replace(PLACE, '')) && (OWN_FILE.test(value) || CODE_FILE.test(value) || isLeftOver(value))
+  )
+}
 
-/** Words of a flag or a variable that may run or send something, choose another machine, or choose a folder that is emptied. */
-const FAR_REACHING =
-  /cache|clean|clear|delete|erase|remove|purge|reset|force|(?<!std)out|dir|dest|(?<!pro)file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|pager|plugin|(?<!re)load|require|import|eval|shell|wrapper|interpreter|compiler|linker|editor|browser|engine|proxy|socket|listen|bind|share|public|tunnel|expose|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
+/** The parts of a flag's name that say where a file is. */
+const PLACE = /out-?(put|file)?|-?(dir(ectory)?|dest(ination)?|file|path)\b/gi
+/** A file in /tmp, of which a sandbox has its own, that nothing loads. */
+const OWN_FILE = /^\/tmp\/[\w./-]+\.(json|xml|txt|log|out|html|csv|svg|md|lcov|prof|pb|gz|sarif|tap|ndjson)$/
 
 /** What the commands of a request are. */
 interface Acts {
@@ -65,17 +76,20 @@ interface Acts {
   others: (readonly string[])[]
   /** For each file that is written by redirection: how many of the others run in the same command or pipe. */
   writes: { others: number }[]
+  /** Whether a program may be fetched by its name. */
+  fetches: boolean
 }
 
-function findActs(pieces: readonly Piece[]): Acts {
-  const acts: Acts = { quiet: [], others: [], writes: [] }
+function findActs({ pieces, reasons }: Assessment): Acts {
+  const fetches = reasons.some(({ code }) => code.startsWith('pkg.'))
+  const acts: Acts = { quiet: [], others: [], writes: [], fetches }
   for (const piece of pieces) visit(piece)
   return acts
 
   function visit({ argv, piped, reasons, pieces: inner }: Piece): void {
     const [before, written] = [acts.others.length, acts.writes.length]
     if (argv) (QUIET.has(argv[0] ?? '') ? acts.quiet : acts.others).push(argv)
-    for (const { code } of reasons) if (code === 'write.redirect') acts.writes.push({ others: 0 })
+    for (const { code } of reasons) if (/^write\.(redirect|temp)$/.test(code)) acts.writes.push({ others: 0 })
     for (const piece of inner) visit(piece)
     if (argv || piped) for (const write of acts.writes.slice(written)) write.others = acts.others.length - before
   }
@@ -88,7 +102,7 @@ const QUIET: ReadonlySet<string> = new Set([
   ...`echo printf cat tac head tail grep egrep fgrep rg wc ls sort uniq cut tr sed jq diff cmp comm paste join column nl fold fmt rev seq`.split(
     ' ',
   ),
-  ...`date pwd cd true false : test [ sleep basename dirname stat file du df which base64 md5sum sha256sum xxd od tree find wait iconv`.split(
+  ...`date pwd cd set true false : test [ sleep basename dirname stat file du df which base64 md5sum sha256sum xxd od tree find wait iconv`.split(
     ' ',
   ),
   ...['nohup', 'setsid', 'timeout', 'time', 'nice', 'stdbuf', ...WRITERS],
@@ -101,19 +115,27 @@ const QUIET: ReadonlySet<string> = new Set([
 function isOutput(text: string, { others, writes }: Acts): boolean {
   const [, path, name = ''] = / writes ((?:[\w./-]*\/)?([\w.-]+)); /.exec(text) ?? []
   if (path === undefined || !(path.startsWith('/tmp/') || OUTPUT.test(name))) return false
+  // What is fetched from elsewhere is not held in the first place.
+  const runs = others.filter(([program = '']) => program !== 'curl')
   return (
-    others.length === 1 && writes.every(write => write.others === 1) && !others[0]?.some(word => word.includes(name))
+    runs.length === 1 && writes.every(write => write.others === 1) && !others.flat().some(word => word.includes(name))
   )
 }
 
 /**
  * Whether a command writes code by its own words and then builds or checks the project. Both happen unasked one after the other, and
- * neither reads the code that is written; a program that runs the very file is asked about by itself.
+ * neither reads the code that is written.
  */
-function isCheckedCode(text: string, { others, writes }: Acts): boolean {
+function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
   const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
-  if (!CODE_FILE.test(path) || writes.some(write => write.others > 0)) return false
-  return others.every(words => CHECKS.test(words.join(' ')))
+  if (!(CODE_FILE.test(path) || OWN_SCRIPT.test(path)) || writes.some(write => write.others > 0)) return false
+  // What runs the very file is judged by the text that is spelled out, as long as nothing else can change it.
+  const mayChange = quiet.some(([name = '']) => WRITERS.has(name) || name === 'sed')
+  return others.every(
+    words =>
+      CHECKS.test(words.join(' ')) ||
+      (!mayChange && words.length === 2 && RUNS.test(words.join(' ')) && words[1] === path),
+  )
 }
 
 /** The same for a program text that changes files: with other programs in the command it changes code that they check. */
@@ -125,6 +147,8 @@ function isCheckedEdit(text: string, { others }: Acts): boolean {
 
 const CODE_FILE =
   /^(\.\/)?(src|lib|test|tests|spec|app|components|internal|pkg|cmd|packages)\/([\w-][\w.-]*\/)*[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
+const OWN_SCRIPT = /^\/tmp\/[\w-]+\.(py|[cm]?js|ts|sh)$/
+const RUNS = /^(python3?|node|tsx|bash|sh) \S+$/
 const CHECKS =
   /^(cargo (check|build|clippy|test|fmt)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
 

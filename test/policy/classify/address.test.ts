@@ -50,12 +50,12 @@ test('the place where a machine hands out its credentials is HIGH in every spell
     'http://[fd00:ec2::254]/',
     'http://2852039166/',
   ])
-  check('MEDIUM net.get', ['https://xmetadata.example.com', 'https://1.169.254.1'])
+  check('MEDIUM net.get', ['http://localhost:3000', 'https://xmetadata.example.com', 'https://1.169.254.1'])
 })
 
 test('what is inside the network is told apart from the web', () => {
   check('MEDIUM net.inside', [
-    'http://localhost:3000',
+    'http://localhost:6379',
     'http://127.0.0.1',
     'http://10.1.2.3',
     'http://192.168.1.1',
