@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 /** What is started as a process or a thread of its own. */
 export const ENTRIES = [
@@ -89,6 +89,7 @@ export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 
   const entries = [...new Set([...ENTRIES, ...hot.map(name => `src/${name}.ts`)])]
   bundle(esbuild, { root, entries, base: 'src', outDir, flags: MINIFIED })
   takeBuiltinsIn(outDir)
+  removeFacades(outDir)
   const files = globSync('**/*.js', { cwd: outDir }).map(file => join(outDir, file))
   const closures = Object.entries(HOT).map(([file, more]) => {
     const entry = join(outDir, `${file}.js`)
@@ -105,6 +106,26 @@ export function bundlePackage(esbuild: string, { root, outDir }: Pick<Bundling, 
   for (const file of scripts) writeScript(esbuild, file)
   for (const [file, text] of inChunks) writeFileSync(file, text)
   writeCompletions(join(outDir, 'cli'))
+}
+
+/** A chunk that only passes on what another one exports: esbuild writes one for each lazily loaded module that others share. */
+const FACADE = /^\s*import\{([^}]+)\}from"\.\/([^"]+)";(?:import"[^"]+";)*export\{\1\};\s*$/
+
+/** Imports what facades pass on from where it is: a file less in the package, and one less to load. */
+function removeFacades(outDir: string): void {
+  const targets = new Map<string, string>()
+  for (const name of globSync('chunks/*.js', { cwd: outDir })) {
+    const [, , target] = FACADE.exec(readFileSync(join(outDir, name), 'utf8')) ?? []
+    if (target !== undefined) targets.set(basename(name), target)
+  }
+  for (const name of globSync('**/*.js', { cwd: outDir })) {
+    const code = readFileSync(join(outDir, name), 'utf8')
+    const direct = code.replaceAll(/(?<=\bimport\("[./]*\/)(?:chunks\/)?([\w-]+\.js)(?="\))/g, (path, file: string) =>
+      path.replace(file, targets.get(file) ?? file),
+    )
+    if (direct !== code) writeFileSync(join(outDir, name), direct)
+  }
+  for (const name of targets.keys()) rmSync(join(outDir, 'chunks', name))
 }
 
 const CLIENT = 'src/domain/api-v1/client.ts'

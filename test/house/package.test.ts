@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { filesIn, install, pack } from '../../scripts/pack.ts'
@@ -50,6 +50,19 @@ test('the packed program installs into an empty prefix and runs there', async t 
     const env = { ...bareEnv(home), TMPDIR: work }
     return spawnSync(join(prefix, 'bin/pcc'), args, { cwd: work, env, input, encoding: 'utf8', timeout: 120_000 })
   }
+
+  await t.test('every file that another one imports, at once or on use, is in it', () => {
+    const dist = join(prefix, 'lib/node_modules/perpetualcc/dist')
+    const scripts = globSync('**/*.{js,cjs}', { cwd: dist })
+    const missing = scripts.flatMap(file => {
+      const imports = readFileSync(join(dist, file), 'utf8').matchAll(/(?:\bfrom|\bimport|\(|=)\s*"(\.[^"\s]+\.js)"/g)
+      return [...imports].flatMap(([, path = '']) =>
+        existsSync(join(dist, dirname(file), path)) ? [] : [`${file}: ${path}`],
+      )
+    })
+    assert.deepEqual(missing, [])
+    assert.ok(scripts.length > 100, 'the check sees files')
+  })
 
   await t.test('it says its version', () => {
     const { status, stdout, stderr } = pcc('--version')
