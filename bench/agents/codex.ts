@@ -16,7 +16,7 @@ export const codex: Pair = {
   env: codexEnv,
   driver: () => codexDriver({ executable }),
   async bare({ cwd, env }) {
-    const home = await prepareHome(env, { user: false })
+    const home = await prepareHome(env, { user: false, project: '/' })
     let over = Promise.withResolvers<void>()
     const pipe = barePipe({
       ...{

@@ -57,6 +57,9 @@ test('over loopback too a hook says nothing inside a session that is at work her
   const goOn = await held
   const marker = (await store.sessions.get(id))?.marker ?? assert.fail('it has a marker')
   assert.ok(supervisor.liveMarkers().includes(marker))
+  // The process of a conversation is remembered, but whoever names the conversation is not taken for it.
+  assert.match(await askOverLoopback(t, daemon, undefined), /"deny"/)
+  assert.equal(await askOverLoopback(t, daemon, marker), '')
   // A script of an agent that names the same conversation, and goes on running, changes nothing.
   const agents = join(daemon.paths.run, 'vendor-processes')
   mkdirSync(agents, { recursive: true })

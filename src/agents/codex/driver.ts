@@ -95,7 +95,7 @@ class CodexSession extends PipedSession<CodexConnection> {
   }
 
   protected async connect(): Promise<CodexConnection | undefined> {
-    const { cwd, env: sessionEnv, settingSources, prompt, resume } = this.open
+    const { cwd, env: sessionEnv, settingSources, prompt, resume, sandbox } = this.open
     if (prompt === undefined && resume) {
       this.turns.setOwed(true)
       this.ending.fail(NOTHING_PARKED)
@@ -104,7 +104,9 @@ class CodexSession extends PipedSession<CodexConnection> {
     const temp = await openSessionTemp(sessionEnv)
     this.cleanup.defer(temp.remove)
     this.#temp = temp.path
-    const home = await prepareHome(sessionEnv, { user: settingSources.includes('user') })
+    // All worktrees of a repository are one project.
+    const project = sandbox?.git?.common ?? cwd
+    const home = await prepareHome(sessionEnv, { user: settingSources.includes('user'), project })
     const flags = flagsFor({ cwd, home: home.own, readsProject: settingSources.includes('project'), temp: temp.path })
     const [command = 'codex', ...before] = this.#deps.program
     const args = [...before, 'app-server', ...flags]

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { lstat, mkdir, readlink, rename, symlink, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -192,11 +193,15 @@ export function codexHome(env: Record<string, string | undefined>): string {
 /**
  * Creates a second home in which Codex finds the login, the conversations and the choice of a model, and nothing else. In the person's own
  * home it would find rules that let commands run without an ask, hooks that answer in our place, and servers whose resources it reads
- * without an ask; no switch turns these off. Codex also writes into its settings: here it writes into a copy.
+ * without an ask; no switch turns these off. Codex also writes into its settings: here it writes into a copy. Each project has one of its own:
+ * what an agent writes there, hooks and servers too, would be obeyed by the Codex of another project that starts in that moment.
  */
-export async function prepareHome(env: Record<string, string>, settings: { user: boolean }): Promise<CodexHome> {
+export async function prepareHome(
+  env: Record<string, string>,
+  settings: { user: boolean; project: string },
+): Promise<CodexHome> {
   const own = codexHome(env)
-  const given = join(own, 'pcc')
+  const given = join(own, 'pcc', createHash('sha256').update(settings.project).digest('hex').slice(0, 16))
   try {
     await mkdir(given, { recursive: true, mode: 0o700 })
     for (const name of SHARED_FOLDERS) {
@@ -239,14 +244,17 @@ function isTable(value: unknown): value is TomlTable {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }
 
+/** The way from a given home to the person's own. */
+const TO_OWN = '../..'
+
 async function link(folder: string, name: string): Promise<void> {
   const path = join(folder, name)
   const existing = await lstat(path).catch(() => undefined)
   // An earlier agent may have made one that leads elsewhere.
-  if (existing?.isSymbolicLink() && (await readlink(path)) === join('..', name)) return
+  if (existing?.isSymbolicLink() && (await readlink(path)) === join(TO_OWN, name)) return
   // Codex created its own before there was one to share.
   if (existing) await removeInside(folder, name)
-  await symlink(join('..', name), path).catch(error => {
+  await symlink(join(TO_OWN, name), path).catch(error => {
     // Another session was faster.
     if (error.code !== 'EEXIST') throw error
   })

@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -124,6 +124,20 @@ function asListed(address = '', port = 0): string {
   const [plain] = /(?<=^::ffff:)[\d.]+$/i.exec(address) ?? [address]
   const escaped = RegExp.escape(plain)
   return plain.includes(':') ? `\\[${escaped}\\]:${port}` : `(?:\\[::ffff:)?${escaped}\\]?:${port}`
+}
+
+/** Whether a process itself holds the other end of a connection to a port of ours. That is found far sooner than who holds it. */
+export function holdsOtherEnd(pid: number, { remotePort = 0, localPort = 0 }: Socket): boolean {
+  const [from, to] = [remotePort, localPort].map(port => port.toString(16).padStart(4, '0').toUpperCase())
+  // Address and port of both ends, five columns, and the number of the socket.
+  const row = new RegExp(`^ *\\d+: \\w+:${from} \\w+:${to} (?:\\S+ +){6}(\\d+) `, 'm')
+  try {
+    const numbers = ['tcp', 'tcp6'].flatMap(list => row.exec(readFileSync(`/proc/net/${list}`, 'latin1'))?.[1] ?? [])
+    const held = new Set(numbers.map(number => `socket:[${number}]`))
+    return readdirSync(`/proc/${pid}/fd`).some(fd => held.has(readlinkSync(`/proc/${pid}/fd/${fd}`)))
+  } catch {
+    return false // it is gone, or closed something meanwhile
+  }
 }
 
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/run/current-system/sw/bin']

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { isObject, parseJson } from '../../base/json.ts'
-import { identifyPeers, type Peer } from '../../base/process/peer.ts'
+import { holdsOtherEnd, identifyPeers, type Peer } from '../../base/process/peer.ts'
 import { environmentOf } from '../../base/process/process-table.ts'
 import type { ObservedSession, ObservedView } from '../../domain/hook-capture.ts'
 import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
@@ -87,7 +87,8 @@ export async function handleHook(
   { native, body, socket, signal }: { native: string; body: unknown; socket: Socket; signal: AbortSignal },
 ): Promise<HookOutput> {
   const peers = onDemand(() => identifyPeers(socket, daemon.agentEnv))
-  const { pid, mark } = await findHolder(isObject(body) ? String(body['session_id']) : '', peers, daemon)
+  const conversation = isObject(body) ? String(body['session_id']) : ''
+  const { pid, mark } = await findHolder({ conversation, socket }, peers, daemon)
   const env = {
     HOME: daemon.agentEnv['HOME'],
     ...readVariables(pid),
@@ -104,17 +105,17 @@ const holdersOf = new WeakMap<DaemonContext, Map<string, VendorProcess>>()
 /**
  * The process that asks, and the mark that it carries. Looking it up takes longer than the verdict, and Claude Code connects anew for each
  * call, so the process of a conversation is remembered while it runs: but never one with a mark, because a mark silences hooks, and none that
- * another agent started, because any script can name a conversation.
+ * another agent started. Any script can name a conversation, so it must be the remembered process that asks.
  */
 async function findHolder(
-  conversation: string,
+  { conversation, socket }: { conversation: string; socket: Socket },
   peers: () => Promise<Peer[]>,
   daemon: DaemonContext,
 ): Promise<{ pid: number; mark?: string }> {
   const holders = holdersOf.get(daemon) ?? new Map<string, VendorProcess>()
   holdersOf.set(daemon, holders)
   const known = holders.get(conversation)
-  if (known && isRunning(known)) return { pid: known.pid }
+  if (known && isRunning(known) && holdsOtherEnd(known.pid, socket)) return { pid: known.pid }
   const [holder] = (await peers()).filter(peer => peer.kind === 'process')
   if (!holder) return { pid: 0 }
   const [mark] = holder.values

@@ -40,9 +40,9 @@ test('of the settings of the person only the model, its provider and the login c
   mkdirSync(join(own, 'rules'), { recursive: true })
   writeFileSync(join(own, 'config.toml'), CONFIG)
   writeFileSync(join(own, 'AGENTS.md'), 'Be kind.')
-  const homes = await Promise.all([1, 2, 3].map(() => prepareHome({ CODEX_HOME: own }, { user: true })))
-  assert.deepEqual([homes[0]?.own, homes[0]?.given], [own, join(own, 'pcc')])
-  const given = (name: string) => join(own, 'pcc', name)
+  const homes = await Promise.all([1, 2, 3].map(() => prepareHome({ CODEX_HOME: own }, { user: true, project: '/p' })))
+  assert.equal(homes[0]?.own, own)
+  const given = (name: string) => join(homes[0]?.given ?? '', name)
   assert.deepEqual(structuredClone(parse(readFileSync(given('config.toml'), 'utf8'))), {
     model: 'gpt-night',
     model_providers: { mine: { base_url: 'http://127.0.0.1:1/v1' } },
@@ -50,18 +50,23 @@ test('of the settings of the person only the model, its provider and the login c
   assert.equal(readFileSync(join(own, 'config.toml'), 'utf8'), CONFIG)
   assert.deepEqual(
     ['auth.json', 'sessions', 'AGENTS.md'].map(name => readlinkSync(given(name))),
-    ['../auth.json', '../sessions', '../AGENTS.md'],
+    ['../../auth.json', '../../sessions', '../../AGENTS.md'],
   )
   assert.equal(existsSync(given('rules')), false)
   assert.equal(lstatSync(given('config.toml')).mode & 0o077, 0, 'nobody else reads it')
 
-  // An agent of another project may have led the next one elsewhere.
+  // What an agent writes there while another project's Codex starts is not in the home of that one.
+  const other = await prepareHome({ CODEX_HOME: own }, { user: true, project: '/q' })
+  assert.ok(!other.written.some(path => given('').startsWith(`${path}/`)), 'nor can it write there')
+  writeFileSync(given('hooks.json'), '{}')
+  assert.equal(existsSync(join(other.given, 'hooks.json')), false)
+  // An earlier agent may have led the next one elsewhere.
   rmSync(given('AGENTS.md'))
   symlinkSync('planted.md', given('AGENTS.md'))
-  await prepareHome({ CODEX_HOME: own }, { user: true })
-  assert.equal(readlinkSync(given('AGENTS.md')), '../AGENTS.md')
+  await prepareHome({ CODEX_HOME: own }, { user: true, project: '/p' })
+  assert.equal(readlinkSync(given('AGENTS.md')), '../../AGENTS.md')
 
-  await prepareHome({ CODEX_HOME: own }, { user: false })
+  await prepareHome({ CODEX_HOME: own }, { user: false, project: '/p' })
   assert.equal(existsSync(given('AGENTS.md')), false)
   assert.equal(existsSync(join(own, 'AGENTS.md')), true)
 })

@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { findSystemProgram, identifyPeers, isFromMarked, openSharedLists } from '../../../src/base/process/peer.ts'
+import {
+  findSystemProgram,
+  holdsOtherEnd,
+  identifyPeers,
+  isFromMarked,
+  openSharedLists,
+} from '../../../src/base/process/peer.ts'
 import type { ShortCommandResult } from '../../../src/base/process/run-short.ts'
 import { tempDir } from '../../support/world.ts'
 
@@ -44,6 +50,29 @@ test('however many processes lie between a marked one and the one that speaks, t
   const [peer] = await identifyPeers(socket, process.env)
   assert.ok(peer?.kind === 'process')
   assert.deepEqual([...peer.values], ['mark-1'])
+})
+
+test('the process that holds the other end of a connection to a port is known, and no other is taken for it', {
+  skip: SKIP,
+}, async t => {
+  const server = createServer().listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const connect = () => spawn('/bin/bash', ['-c', `exec 5<>/dev/tcp/127.0.0.1/${port}; read`])
+  const [holder, other] = [connect(), connect()]
+  t.after(() => [holder, other].map(child => child.kill()))
+  const sockets: Socket[] = []
+  server.on('connection', socket => sockets.push(socket))
+  while (sockets.length < 2) await once(server, 'connection')
+  t.after(() => sockets.map(socket => socket.destroy()))
+  const held = (pid: number | undefined) => sockets.map(socket => holdsOtherEnd(pid ?? 0, socket))
+  assert.deepEqual(held(holder.pid).toSorted(), [false, true])
+  assert.deepEqual(
+    held(other.pid),
+    held(holder.pid).map(one => !one),
+  )
+  assert.deepEqual([held(process.pid), held(0)], Array(2).fill([false, false]))
 })
 
 test('who is gone when it is looked at is nobody', { skip: SKIP }, async t => {
