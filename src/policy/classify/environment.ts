@@ -79,6 +79,8 @@ export function judgeAssignment(
   if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
   if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlistedReason(name, at))
   if (/^(CC|CXX|LD|AR|FC)$/.test(name) && value?.known && COMPILERS.test(quoted)) return add(unlistedReason(name, at))
+  if (/^(RUSTFLAGS|RUSTDOCFLAGS|C(XX|PP)?FLAGS)$/.test(name) && value?.known && TUNES.test(quoted))
+    return add(unlistedReason(name, at))
   if (HIJACK.some(shape => shape.test(name))) {
     const text = `${name} decides what other programs load or run`
     const isHeld = SEARCH_PATHS.test(name) && value?.known === true && staysBelow(quoted, folder)
@@ -98,6 +100,9 @@ export function judgeAssignment(
 
 /** Where a language looks for code. In a sandbox, code of the project may be loaded as well as run. */
 const SEARCH_PATHS = /^(PYTHONPATH|NODE_PATH|RUBYLIB|PERL5LIB|CLASSPATH)$/
+/** Warnings, optimisation and definitions. */
+const TUNES =
+  /^((-[DWAF] ?[a-z][\w:-]*|-W(all|extra|error|no-[\w-]+|shadow|pedantic)|-O[0-3sz]|-g|-std=[\w+]+|-D[A-Z]\w*(=\w+)?|-C (opt-level|debuginfo|target-cpu|debug-assertions|overflow-checks)=[\w-]+)( |$))+$/
 const COMPILERS =
   /^(ccache |sccache )?(gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|ld\.lld|lld|mold|ar|gcc-ar|llvm-ar|gfortran|icx|icpx|tcc)(-\d+)?$/
 

@@ -58,7 +58,14 @@ const TESTS = new Set(['[', 'test'])
 const ODD_NAME = /[^\x21-\x7e]|[;|&<>()$`"'{}*?=]/
 
 function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
-  if (foreign) call.say('script.foreign', 'HIGH', `${call.head.text} is a program outside the project and the system`)
+  // What was compiled here from the project is as much its own as what its build makes.
+  const isMade = foreign && call.scope.compiled.has(call.head.value) && !wasWritten(call.head, call)
+  if (foreign)
+    call[isMade ? 'hold' : 'say'](
+      'script.foreign',
+      'HIGH',
+      `${call.head.text} is a program outside the project and the system`,
+    )
   else if (wasWritten(call.head, call))
     call.say('script.written', 'HIGH', `${call.head.text} was written by the same command, and nobody has read it`)
   else {

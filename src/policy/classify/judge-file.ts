@@ -226,6 +226,11 @@ export function wasWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'>
   return scope.written.size > 0 && [...scope.folders].some(folder => scope.written.has(resolve(folder, value)))
 }
 
+/** Notes that the same command compiles a program, if it is one in /tmp. */
+export function noteCompiled({ value }: Arg, { scope, fence }: Pick<FileContext, 'scope' | 'fence'>): undefined {
+  if (isTemporary(value, fence) && !value.split('/').includes('..')) scope.compiled.add(value)
+}
+
 /** Notes the text that a command spells out for a file. A second text for the same file makes it unknown what is in it. */
 export function noteSpelled(
   { value }: Arg,

@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { findSpelled } from '../classify/judge-file.ts'
 import { findOperands } from '../shell/args.ts'
 import { named, type VerbRow, verbs } from './rule-builders.ts'
 
@@ -237,7 +238,7 @@ function forge(call: ProgramCall): undefined {
       ...(isOwnProposal(call) ? PROPOSES : []),
     ],
     otherwise: changes,
-    paths: true,
+    paths: value => !isSpelledText(call, value),
     valued: VALUED,
     flags: [
       [
@@ -254,10 +255,17 @@ const PROPOSES: VerbRow[] = [
   [/^(pr|mr) (create|new|ready|checkout)( |$)/, 'MEDIUM', 'infra.propose', 'proposes the work of this branch'],
 ]
 
+/** Whether a file in /tmp is a text that the same command spells out. */
+function isSpelledText(call: ProgramCall, value: string): boolean {
+  return /^\/tmp\/[\w-]+\.(md|txt)$/.test(value) && findSpelled({ ...call.head, value }, call) !== undefined
+}
+
 /** Whether a proposal goes to the project's own repository, with a text that can be read here. */
-function isOwnProposal({ args }: ProgramCall): boolean {
+function isOwnProposal(call: ProgramCall): boolean {
+  const { args } = call
   // A file with the text is one that was written to be read.
-  const isText = (value: string) => /^(-|[\w-][\w./-]*\.(md|txt))$/.test(value) && !value.includes('..')
+  const isText = (value: string) =>
+    (/^(-|[\w-][\w./-]*\.(md|txt))$/.test(value) && !value.includes('..')) || isSpelledText(call, value)
   return args.every(({ known, value }, at) => {
     if (!known || /^(-R|--repo|-H|--hostname|--recover)(=|$)/.test(value)) return false
     const [, attached] = /^(?:--body-file=|-F=?)(.+)$/s.exec(value) ?? []

@@ -41,6 +41,7 @@ export const COMPILERS: ProgramRules = {
         -Wpedantic -Wconversion -Wshadow -Wno-* -Werror=* -Wunused* -Wformat* -Wimplicit* -Wmissing* -Wcast* -I* -D* -U* -l* -M -MM
         -march* -mtune* -dumpversion -dumpmachine -print-* --version -v -x: -o: -o* -c -S -E -shared`,
       output: /^-(o.*|c|S|E|shared)$/,
+      makes: '-o',
       high: /^(-fplugin.*|-specs.*|--specs.*|-B.*|-wrapper|--wrapper|-Xclang|-load|-fuse-ld=.*|-Wl,.*(plugin|dynamic-linker).*|--plugin|-plugin|@.*|--ld-path.*|-fpass-plugin.*|-ccbin.*|--compiler-bindir.*|-no-canonical-prefixes|-Xlinker|-Xpreprocessor|-Xassembler|-Wa,.*|-Wp,.*|--config.*)$/,
       medium: /^(--output.*|-Wl,.*|-save-temps.*|-MF.*|-MD|-MMD|-dump.*|-fprofile.*|-ftime-trace.*|-L.*|-include.*)$/,
     }),

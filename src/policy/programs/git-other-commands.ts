@@ -72,7 +72,7 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     const [verb, ...rest] = args
     if (verb?.value !== 'run') return undefined
     call.run(rest)
-    return say(call, 'git.exec', 'MEDIUM', 'git bisect runs a command', verb)
+    return say(call, 'script.run', 'MEDIUM', 'git bisect runs a command', verb)
   },
   submodule: (call, args) => {
     const operands = findOperands(args)

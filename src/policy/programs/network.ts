@@ -273,7 +273,7 @@ export const NETWORK: ProgramRules = {
     call => {
       const looks =
         call.name === 'ssh-keyscan' ||
-        call.args.some(arg => /^(--version|-l|--list-keys|-k|--verify|-F)$/.test(arg.value))
+        call.args.some(arg => /^(--version|-l[vf]*|--list-keys|-k|--verify|-F)$/.test(arg.value))
       call.say('secret.keys', looks ? 'MEDIUM' : 'HIGH', `${call.name} handles keys`)
     },
   ),

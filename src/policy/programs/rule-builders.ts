@@ -44,8 +44,8 @@ export interface VerbTable {
   known?: RegExp
   /** Set if it runs the project's own code: words that point outside of the project are foreign. */
   ofProject?: boolean
-  /** Set if an operand that is a path outside of the project is reported. */
-  paths?: boolean
+  /** Set if an operand that is a path outside of the project is reported, or says which are. */
+  paths?: true | ((value: string) => boolean)
   /** Set if words are not judged as files. */
   noFiles?: boolean
 }
@@ -68,7 +68,12 @@ export function verbs(table: VerbTable): ProgramRule {
     const others = code === 'infra.read' ? call.args.find(isForOthers) : undefined
     if (others) call.say('infra.elsewhere', 'MEDIUM', `${others.text} is an environment that others use`, others)
     if (table.ofProject) judgeToolWords(call, call.args)
-    const out = table.paths && call.args.find(arg => /^([/~]|\.\.(\/|$)|fileb?:\/\/[/~.])/.test(arg.value))
+    const { paths } = table
+    const out =
+      paths &&
+      call.args.find(
+        arg => /^([/~]|\.\.(\/|$)|fileb?:\/\/[/~.])/.test(arg.value) && (paths === true || paths(arg.value)),
+      )
     if (out && !isInside(out.value, call.fence.boundary))
       call.say('infra.elsewhere', 'MEDIUM', `${out.text} is outside the project`, out)
     for (const arg of call.args) {

@@ -1,7 +1,7 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
-import { findSpelled, wasWritten } from '../classify/judge-file.ts'
+import { findSpelled, noteCompiled, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, isFlag } from '../shell/args.ts'
@@ -232,11 +232,19 @@ function findPathValue(arg: Arg): Arg | undefined {
   return glued === undefined ? undefined : { ...arg, value: glued }
 }
 
+/** Whether a word is the file that `-o` names. */
+function isOutput({ args }: ProgramCall, { at }: Arg): boolean {
+  const place = args.findIndex(arg => arg.at === at)
+  return /^-o/.test(args[place]?.value ?? '') || args[place - 1]?.value === '-o'
+}
+
 /** Most tools can write the files that their words name. They must not touch files that steer the agent, git or a shell. */
 function judgeSteering(call: ProgramCall, arg: Arg): undefined {
   const { cwd } = call.scope
   if (!/(^|[/:])\.[a-z]/i.test(arg.value) || cwd === undefined) return
   const reason = judgePath(arg.value.replace(/^.*:(?=\.)/, ''), 'write', { cwd, fence: call.fence })
+  // What others run by its name, made by a compiler.
+  if (reason.code === 'path.runs' && isOutput(call, arg)) call.say(reason.code, reason.risk, reason.text, arg)
   if (reason.risk === 'HIGH' && /^path\.(guard|git|startup|hook|tool-config)$/.test(reason.code))
     call.say(reason.code, 'HIGH', reason.text, arg)
 }
@@ -266,7 +274,9 @@ function judgeOutside(call: ProgramCall, arg: Arg): undefined {
 function isReport({ args }: ProgramCall, { text, at }: Arg): boolean {
   const before = args[args.findIndex(arg => arg.at === at) - 1]?.text ?? ''
   return [text, before].some(flag =>
-    /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace)[\w-]*)(=|$)/i.test(flag),
+    /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace)[\w-]*)(=|$)|^--file=\/tmp\/[\w-]+\.(json|html|svg|dot)$/i.test(
+      flag,
+    ),
   )
 }
 
@@ -283,6 +293,8 @@ export interface ToolRow {
   high?: RegExp
   /** Known flags with which it writes a file of the project. */
   output?: RegExp
+  /** The flag that names the program that it makes. */
+  makes?: string
   /** Words that make the call MEDIUM, although they look like a file. */
   medium?: RegExp
   /** Letters cannot be combined, and long flags may have one dash. */
@@ -307,6 +319,8 @@ export function tool(row: ToolRow = {}): ProgramRule {
   const verbs = row.verbs === undefined ? undefined : new Set(row.verbs.split(/\s+/))
   return call => {
     judgeToolWords(call, call.args)
+    const made = row.makes === undefined ? undefined : findFlag(call.args, [row.makes])?.value
+    if (made?.known) noteCompiled(made, call)
     judgeEmptied(call)
     for (const arg of call.args) judgeWord(call, arg, row)
     const { flags, operands, unknown } = scanFlags(call.args, table)

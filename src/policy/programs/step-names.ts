@@ -75,7 +75,7 @@ export function judgeScriptSteps(call: ProgramCall, file: Arg): undefined {
 }
 
 /** Words for a program of the project with which it prints secrets: `bin/console debug:dotenv`, `secrets:list --reveal`. */
-const SHOWS_SECRETS = /(^|[:_-])(secrets?|dotenv|credentials?|tokens?|passwords?|reveal)([:_-]|$)/i
+const SHOWS_SECRETS = /(^|[:_-])(secrets?|dotenv|credentials?|tokens?|passwords?|reveal|env-vars?)([:_-]|$)/i
 
 /** A statement that loses data, for a program of the project that hands it to a database. */
 const STATEMENT = /^\s*(drop\s+(table|database|schema)|truncate|delete\s+from|update\s+\S+\s+set|alter\s+table)\b/i

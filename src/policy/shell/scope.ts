@@ -25,6 +25,8 @@ export interface ShellScope {
   tainted: boolean
   /** Files that the same command has written: what is in them was not read. */
   written: Set<string>
+  /** Programs that the same command has compiled. */
+  compiled: Set<string>
   /** The texts of those that the command itself spells out, once. */
   spelled: Map<string, string | undefined>
   /** Variables that may hold a text from outside. */
@@ -46,6 +48,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     folders: new Set([cwd]),
     tainted: false,
     written: new Set(),
+    compiled: new Set(),
     spelled: new Map(),
     outside: new Set(),
   }

@@ -36,10 +36,18 @@ const MADE: Readonly<Record<string, readonly string[] | undefined>> = {
   'write.unknown': ['xargs', 'git'],
 }
 
+/** Compilers, and what they make in /tmp. */
+const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|\/tmp\/.*)$/
+
 function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
   if (!held) return false
   if (code === 'tool.flag' || code === 'tool.word') return isNearFlag(text.replace(/ (is|changes|may) .*$/s, ''), acts)
   if (SETTLED.has(code)) return true
+  // A program that was compiled here, as long as nothing but compilers could put something in its place.
+  if (code === 'script.foreign')
+    return (
+      !acts.quiet.some(([name = '']) => WRITERS.has(name)) && acts.others.every(([name = '']) => COMPILES.test(name))
+    )
   // What is fetched by its name may be anybody's.
   if (code === 'program.unknown') return !acts.fetches
   if (code === 'code.edits') return acts.others.length === 1 || isCheckedEdit(text, acts)
