@@ -48,7 +48,7 @@ export function addTaskFields(command: Command): Command {
     .option('-l, --label <word>', 'a label; may be repeated', collect)
     .option('--accept <criterion>', 'what must hold when it is done; may be repeated', collect)
     .option('--paths <pattern>', 'what it will touch, as in src/api or docs/*.md; may be repeated', collect)
-    .option('--max-retries <n>', 'tries again after a failure (default: execution.max_retries)', retriesOption)
+    .option('--max-retries <n>', 'retries after a failure (default: execution.max_retries)', retriesOption)
     .option('--budget <amounts>', 'the most it may spend: "5 usd, 2h"', budgetOption)
 }
 

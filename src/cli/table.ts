@@ -113,7 +113,7 @@ export const COMMANDS: CommandRow[] = [
     group: REST,
     summary: 'Steer sessions',
     add: async program =>
-      void program.command('session').description('Steer sessions: watch, pause, resume, stop, hand over'),
+      void program.command('session').description('Control sessions: watch, pause, resume, stop, hand over'),
   },
   {
     name: 'rules',

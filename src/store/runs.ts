@@ -44,7 +44,7 @@ export function openRunStore(read: Kysely<Tables>, writer: Writer): RunStore {
       return (await update.where('outcome', 'is', null).executeTakeFirst()).numUpdatedRows === 1n
     },
     costs: () => meanCosts(read),
-    landings: run => listLandings(read, run),
+    doneAttempts: run => listDoneAttempts(read, run),
     attempts: (filter, tx) => listAttempts(tx?.db ?? read, filter),
     withOpenAttempts: async () => {
       const open = read.selectFrom('attempts').select('run_id').distinct().where('outcome', 'is', null)
@@ -106,7 +106,7 @@ function meanCosts(db: Kysely<Tables>): Promise<ModelCost[]> {
 }
 
 /** One statement, because a run of many tasks is looked at several times for each of them. */
-async function listLandings(db: Kysely<Tables>, run: string): Promise<DoneAttempt[]> {
+async function listDoneAttempts(db: Kysely<Tables>, run: string): Promise<DoneAttempt[]> {
   const rows = await db
     .selectFrom('attempts as a')
     .innerJoin('worktrees as w', join => join.onRef('w.task', '=', 'a.task_id').onRef('w.attempt', '=', 'a.number'))

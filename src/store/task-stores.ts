@@ -119,7 +119,7 @@ export interface RunStore {
   /** How many tasks of a scope are done but unverified. */
   unverified(scope: TaskScope): Promise<number>
   /** What became of the work of those attempts of a run that are done and had a worktree. */
-  landings(run: string): Promise<DoneAttempt[]>
+  doneAttempts(run: string): Promise<DoneAttempt[]>
   /** What the newest attempts that are done have cost, by the model they were started with and the one that answered. */
   costs(): Promise<ModelCost[]>
   /** Attempts in the order in which they were started. */

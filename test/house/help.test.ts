@@ -6,7 +6,7 @@ import { COMMANDS } from '../../src/cli/table.ts'
 
 /** The words with which the description of a command may begin. */
 const VERBS =
-  /^(Add|Agree|Answer|Ask|Bring|Call|Change|Check|Count|Delete|Draw|Find|Forget|Give|Go on|Keep|Let|List|Log|Look|Make|Open|Pause|Print|Put|Read|Remove|Reset|Resume|Retry|Run|Say|Search|See|Send|Serve|Set|Show|Start|Steer|Stop|Take|Tell|Try|Turn|Watch|Work|Write)\b/
+  /^(Add|Agree|Answer|Ask|Bring|Call|Change|Check|Control|Count|Delete|Draw|Find|Forget|Give|Go on|Import|Keep|Let|List|Log|Look|Make|Notify|Open|Pause|Print|Process|Put|Read|Rebuild|Remove|Report|Reset|Resume|Retry|Revoke|Run|Say|Search|See|Send|Serve|Set|Show|Start|Steer|Stop|Store|Take|Tell|Try|Turn|Watch|Withdraw|Work|Write)\b/
 
 const MOST_COLUMNS = 100
 
@@ -50,7 +50,7 @@ test('every command is described by an order without a full stop, and its help i
   assert.ok(all.length > 100)
   for (const [path, command] of all) {
     for (const text of [command.description(), command.summary()].filter(Boolean)) {
-      assert.match(text, VERBS, path)
+      assert.match(text, VERBS, `${path}: a new verb belongs in VERBS above`)
       assert.doesNotMatch(text, /\.$/, path)
     }
     for (const { description } of [...command.options, ...command.registeredArguments])

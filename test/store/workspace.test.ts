@@ -198,7 +198,7 @@ for (const { name, open } of DATABASES) {
       await store.merges.insert(row({ task_id: 't-3', state: 'merged', head: ROW.base }), tx)
       await store.merges.insert(row({ task_id: 't-4', attempt: 1, state: 'merged', head: 'new' }), tx)
     })
-    const found = (await store.runs.landings('r-1')).map(({ task_id, number, as }) => `${task_id} ${number} ${as}`)
+    const found = (await store.runs.doneAttempts('r-1')).map(({ task_id, number, as }) => `${task_id} ${number} ${as}`)
     assert.deepEqual(found.sort(), ['t-1 1 merged', 't-2 1 unmerged', 't-3 1 nothing', 't-4 2 unmerged'])
   })
 }

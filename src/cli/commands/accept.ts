@@ -22,7 +22,7 @@ import type { Terminal } from '../render/text.ts'
 export function addAcceptCommand(program: Command): void {
   program
     .command('accept')
-    .description('See what was changed in your settings, rules and trust outside pcc, and let it count')
+    .description('See what was changed in your settings, rules and trust outside pcc, and accept it')
     .option('--yes', 'accept without being asked')
     .option('--restore', 'put the files back to what you accepted before')
     .option('--json', 'print JSON')

@@ -21,7 +21,7 @@ export function addApiCommand(program: Command): void {
     .command('create')
     .description('Make a key; it is shown once, and only its hash is stored')
     .requiredOption('--scope <scope>', 'read, work, decide or admin; each includes the ones before', scopeOption)
-    .option('--name <name>', 'stands beside what the key changes (default: its id)')
+    .option('--name <name>', 'shown beside what the key changes (default: its id)')
     .option('--project <path>', 'only for this project')
     .option('--system <name>', 'only on the machine with this name')
     .option('--expires <time>', 'until then: 12h, 30d, 8w, 2027-01-31', expiryOption)
@@ -52,7 +52,7 @@ export function addApiCommand(program: Command): void {
 
   keys
     .command('revoke')
-    .description('Make a key worthless, for good')
+    .description('Revoke a key for good')
     .argument('<key>', 'its id or its name')
     .option('--json', 'print JSON')
     .action(async (ref: string, _options: object, command: Command) => {
@@ -66,7 +66,7 @@ export function addApiCommand(program: Command): void {
 
   keys
     .command('rotate')
-    .description('Give a key a new secret; the old one is worth nothing at once')
+    .description('Give a key a new secret; the old one stops working at once')
     .argument('<key>', 'its id or its name')
     .option('--expires <time>', 'until then: 12h, 30d, 8w, 2027-01-31 (default: as before)', expiryOption)
     .option('--json', 'print JSON')

@@ -23,7 +23,7 @@ export function addAuditCommand(program: Command): void {
     .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
       parseSince(text, ownZone(), Date.now()),
     )
-    .option('--by <name>', 'only what this key changed; you are "you"')
+    .option('--by <name>', 'only changes made with this key; "you" for your own')
     .option('--limit <n>', 'show at most n entries, the newest', limitOption, 50)
     .option('--json', 'print JSON')
     .action(async ({ since, by, limit }: AuditOptions, command: Command) => {

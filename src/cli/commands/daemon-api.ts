@@ -9,7 +9,7 @@ import { recordWith } from './accept.ts'
 
 /** `pcc daemon api on | off | status`: whether other programs can reach the daemon over TCP. */
 export function addDaemonApiCommand(daemon: Command): void {
-  const api = daemon.command('api').description('Let other programs reach the daemon over TCP, or not')
+  const api = daemon.command('api').description('Turn access for other programs over TCP on or off')
   const add = (name: string, description: string, action: (context: CommandContext) => Promise<number>) =>
     api
       .command(name)

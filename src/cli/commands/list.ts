@@ -70,7 +70,7 @@ export function addListCommand(program: Command): void {
     )
     .option('--project <path>', 'only sessions of this project')
     .option('--all', 'also those that have ended')
-    .option('--limit <n>', `show at most n sessions, the newest (${LATEST} unless told)`)
+    .option('--limit <n>', `show at most n sessions, the newest (default: ${LATEST})`)
     .option('--json', 'print JSON, also of sessions that have ended')
     .action(async (options: SessionListOptions, command: Command) => {
       const context = await commandContext(command)

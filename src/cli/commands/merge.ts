@@ -10,7 +10,9 @@ const REF_HELP = 'the number of a merge, or the id of a task or a unique beginni
 
 /** `pcc merge`: the merges of verified work into its target branch. */
 export function addMergeCommand(program: Command): void {
-  const merge = program.command('merge').description('See and steer the merges of verified work into its target branch')
+  const merge = program
+    .command('merge')
+    .description('See and control the merges of verified work into its target branch')
 
   merge
     .command('list', { isDefault: true })

@@ -24,7 +24,7 @@ interface ReportOptions {
 export function addReportCommand(program: Command): void {
   program
     .command('report')
-    .description('Tell what was done, what failed and why, what waits for you, what was spent and decided')
+    .description('Report what was done, what failed and why, what waits for you, what was spent and decided')
     .option('--since <time>', 'from when: "22:00", "yesterday 18:00", "mon 22:00", "8h" (default: report.since)')
     .option('--until <time>', 'until when, in the same forms (default: now)')
     .option('--project <path>', 'only of this project')

@@ -27,7 +27,7 @@ export function addRespondCommand(program: Command): void {
     .option('--approve', 'yes, it may run')
     .option('--again', 'yes to what was refused: allow exactly this once and do its task again')
     .option('--deny', 'no; to a question: go on without an answer')
-    .option('--reason <text>', 'why; with --deny the agent is told it')
+    .option('--reason <text>', 'why; with --deny it is sent to the agent')
     .option('--always', 'write the narrowest rule for it, or remember the answer to a question for good')
     .option('--everywhere', 'with --always: remember the answer in every project')
     .option('--yes', 'with --always: do not ask before writing')

@@ -29,7 +29,7 @@ export function addReviewCommand(program: Command): void {
     .argument('[task]', 'id, or a unique beginning of it; without one, what waits is listed')
     .option('--approve', 'it may be merged')
     .option('--return', 'send it back to its agent, with -m')
-    .option('-m, --message <text>', 'your comment; with --return the agent is told it')
+    .option('-m, --message <text>', 'your comment; with --return it is sent to the agent')
     .option('--stat', 'show only which files were changed, and how many lines')
     .option('--json', 'print JSON')
     .action(async (ref: string | undefined, options: ReviewOptions, command: Command) => {

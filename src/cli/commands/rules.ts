@@ -48,7 +48,7 @@ export function addRulesCommand(program: Command): void {
 
   rules
     .command('test')
-    .description('Show what the rules make of a command, or of all that was asked before; run nothing')
+    .description('Show what the rules decide about a command, or about all recorded requests; run nothing')
     .argument('[command...]', 'a shell command; quote it if it has options or special characters')
     .option('--replay', 'decide recorded requests again and show what would change')
     .option('--since <time>', 'with --replay: how far back (12h, 7d, 2w)', parseSpan, 7 * DAY_MS)

@@ -15,7 +15,7 @@ export function addSecretsCommand(program: Command): void {
   const secrets = program.command('secrets').description('Keep keys and tokens encrypted, and name them in settings')
   secrets
     .command('set <name>')
-    .description('Keep a value, which is asked for or read from standard input')
+    .description('Store a value; it is asked for, or read from standard input')
     .option('--json', 'print JSON')
     .action(async (name: string, _options: object, command: Command) => setSecret(name, await commandContext(command)))
   secrets

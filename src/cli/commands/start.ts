@@ -32,7 +32,7 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--priority <n>', 'higher gets a free slot sooner (default: 0)', integerOption)
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
-    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', shareOption)
+    .option('--confidence <share>', 'lowest confidence for an answer without a person, 0 to 1', shareOption)
     .option('--worktree', 'work in a git worktree of its own; the work is verified and merged')
     .addOption(
       new Option('--host <where>', 'run in a terminal that you can watch and take over (pcc attach)').choices(

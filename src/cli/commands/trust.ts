@@ -43,7 +43,7 @@ export function addTrustCommand(program: Command): void {
 
   trust
     .command('revoke')
-    .description('Take your agreement back')
+    .description('Withdraw your agreement')
     .argument('[path]', 'the project', '.')
     .option('--json', 'print JSON')
     .action(async (path: string, _options: object, command: Command) => {

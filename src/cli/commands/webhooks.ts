@@ -58,7 +58,7 @@ export function addWebhooksCommand(program: Command): void {
 
   webhooks
     .command('retry')
-    .description('Work once more on a message that failed or was refused (exit code 1 if it is again)')
+    .description('Process a message again that failed or was refused (exit code 1 if it fails again)')
     .argument('<id>', 'its number in the list')
     .option('--json', 'print JSON')
     .action(async (id: string, _options: object, command: Command) => {

@@ -15,8 +15,11 @@ const LATEST = 50
 
 /** A run as a list shows it. */
 export async function runView(run: RunRow, { store }: DaemonContext): Promise<RunView> {
-  const [attempts, landings] = await Promise.all([store.runs.attempts({ run: run.id }), store.runs.landings(run.id)])
-  return buildRunView(run, { attempts, landings }, store)
+  const [attempts, doneAttempts] = await Promise.all([
+    store.runs.attempts({ run: run.id }),
+    store.runs.doneAttempts(run.id),
+  ])
+  return buildRunView(run, { attempts, doneAttempts }, store)
 }
 
 /** A run with what its sessions do right now. */
@@ -25,12 +28,12 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
   const attempts = await store.runs.attempts({ run: run.id })
   const finished = attempts.filter(({ outcome }) => outcome !== null)
   const latest = new Set(finished.slice(Math.max(0, finished.length - latestShown)))
-  const landings = await store.runs.landings(run.id)
+  const doneAttempts = await store.runs.doneAttempts(run.id)
   const [view, shown] = await Promise.all([
-    buildRunView(run, { attempts, landings }, store),
+    buildRunView(run, { attempts, doneAttempts }, store),
     viewAttempts(
       attempts.filter(attempt => attempt.outcome === null || latest.has(attempt)),
-      landings,
+      doneAttempts,
       daemon,
     ),
   ])
@@ -48,10 +51,10 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
 
 interface Past {
   attempts: AttemptRow[]
-  landings: DoneAttempt[]
+  doneAttempts: DoneAttempt[]
 }
 
-async function buildRunView(run: RunRow, { attempts, landings }: Past, store: Store): Promise<RunView> {
+async function buildRunView(run: RunRow, { attempts, doneAttempts }: Past, store: Store): Promise<RunView> {
   const { id, project, target, options, state, outcome, reason, stopping, iterations, created_at, ended_at } = run
   const open = attempts.filter(attempt => attempt.outcome === null)
   const sessions = await Promise.all(open.map(({ session_id }) => store.sessions.get(session_id)))
@@ -59,20 +62,20 @@ async function buildRunView(run: RunRow, { attempts, landings }: Past, store: St
     ...{ id, project, target, state, outcome, reason, stopping, iterations, limit: options.limit ?? null },
     parallel: options.parallel ?? 1,
     verify: options.verify ?? true,
-    ...(await readTaskStanding(run, landings, store)),
+    ...(await readTaskStanding(run, doneAttempts, store)),
     cost_usd: [...attempts, ...sessions].reduce((sum, row) => sum + (row?.cost_usd ?? 0), 0),
     ...{ created_at, ended_at },
   }
 }
 
 /** A run that has ended shows its tasks as they were then: another run may have changed them since. */
-async function readTaskStanding(run: RunRow, landings: DoneAttempt[], store: Store): Promise<TaskStanding> {
+async function readTaskStanding(run: RunRow, doneAttempts: DoneAttempt[], store: Store): Promise<TaskStanding> {
   if (run.state === 'ended') {
     const [ended] = await store.events({ subject: run.id, kinds: ['run.ended'], tail: 1 })
     if (ended?.kind === 'run.ended' && ended.body.tasks) return toTaskStanding(ended.body)
   }
   const scope = scopeOf(run)
-  const landed = countMerged(landings)
+  const landed = countMerged(doneAttempts)
   return { tasks: await store.tasks.counts(scope), unverified: await store.runs.unverified(scope), ...landed }
 }
 
@@ -90,7 +93,7 @@ function toTaskStanding({
 /** Reads what belongs to all of them at once: whoever follows a run asks for it several times in every task. */
 async function viewAttempts(
   attempts: AttemptRow[],
-  landings: DoneAttempt[],
+  doneAttempts: DoneAttempt[],
   daemon: DaemonContext,
 ): Promise<AttemptView[]> {
   const { store } = daemon
@@ -99,7 +102,7 @@ async function viewAttempts(
     store.sessions.of([...new Set(attempts.map(({ session_id }) => session_id))]),
   ])
   const [taskOf, sessionOf] = [new Map(tasks.map(row => [row.id, row])), new Map(sessions.map(row => [row.id, row]))]
-  const landedAs = new Map(landings.map(({ task_id, number, as }) => [`${task_id} ${number}`, as]))
+  const landedAs = new Map(doneAttempts.map(({ task_id, number, as }) => [`${task_id} ${number}`, as]))
   return Promise.all(
     attempts.map(attempt => {
       const { task_id, number, session_id } = attempt

@@ -167,7 +167,7 @@ export async function endRun(
 ): Promise<void> {
   const tasks = await store.tasks.counts(scopeOf(run))
   const unverified = await store.runs.unverified(scopeOf(run))
-  const merged = countMerged(await store.runs.landings(run.id))
+  const merged = countMerged(await store.runs.doneAttempts(run.id))
   await store.transaction(async tx => {
     await store.runs.update(run.id, { state: 'ended', outcome, reason, ended_at: clock.now() }, tx)
     const body = { outcome, reason, tasks, unverified, ...merged }

@@ -193,8 +193,8 @@ function describeReached(budget: BudgetLimits, total: Amounts): string | undefin
 }
 
 /** Counts the tasks that a run has done in worktrees: those whose work is in the target, and those whose work is not. */
-export function countMerged(landings: readonly DoneAttempt[]): { merged: number; unmerged: number } {
-  const count = (as: DoneAttempt['as']) => landings.filter(landing => landing.as === as).length
+export function countMerged(doneAttempts: readonly DoneAttempt[]): { merged: number; unmerged: number } {
+  const count = (as: DoneAttempt['as']) => doneAttempts.filter(attempt => attempt.as === as).length
   return { merged: count('merged'), unmerged: count('unmerged') }
 }
 

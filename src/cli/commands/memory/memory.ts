@@ -19,7 +19,7 @@ import { addRememberCommands, keysOf, PROJECT_HELP, person, readerIn } from './r
 export function addMemoryCommand(program: Command): void {
   const memory = program
     .command('memory')
-    .description('See, correct and take along what was learned from earlier work; agents get what fits')
+    .description('See, correct and export what was learned from earlier work; agents get what fits')
 
   memory
     .command('search', { isDefault: true })
@@ -53,7 +53,7 @@ export function addMemoryCommand(program: Command): void {
 
   memory
     .command('show')
-    .description('Show one item with everything that it rests on, or one record')
+    .description('Show one item with everything that it is derived from, or one record')
     .argument('<id>', 'as pcc memory search shows it')
     .option('--json', 'print JSON')
     .action(async (id: string, _options: object, command: Command) => {
@@ -73,7 +73,7 @@ export function addMemoryCommand(program: Command): void {
 
   memory
     .command('forget')
-    .description('Forget for good: nothing on this disk holds it any longer, and it does not come back')
+    .description('Delete for good, from every file on this disk; it does not come back')
     .argument('[ids...]', 'items or records')
     .option('--containing <text>', 'every record that contains this text, in any project')
     .option('-y, --yes', 'do not ask')
@@ -135,7 +135,7 @@ export function addMemoryCommand(program: Command): void {
 
   memory
     .command('rebuild')
-    .description('Make everything derived anew from the log, and write lines of older versions anew')
+    .description('Rebuild everything that is derived from the log, and convert lines of older versions')
     .option('--dry-run', 'only say what would be done')
     .option('--json', 'print JSON')
     .action(async ({ dryRun }: { dryRun?: true }, command: Command) => {
@@ -147,7 +147,7 @@ export function addMemoryCommand(program: Command): void {
   memory
     .command('policy')
     .description('Show the thresholds and weights in force, and every change of them with its reason')
-    .option('--revert <version>', 'take a change back; outcomes count anew from here', versionOption)
+    .option('--revert <version>', 'undo a change; outcomes are counted anew from here', versionOption)
     .option(
       '--role <role>',
       'the values of agents with this role (AGENT_ROLE); by default of all, and where a role differs',

@@ -34,9 +34,9 @@ export function addRememberCommands(memory: Command): void {
       '--file <path...>',
       'a file that it speaks of, besides those that it names: it counts until the file changes',
     )
-    .option('--no-files', 'it counts whatever becomes of the files that it names')
-    .option('--when <pattern>', 'only where a line of a task, prompt or question fits: * stands for anything')
-    .option('--when-regex <pattern>', 'the same, with a regular expression that all of the line matches')
+    .option('--no-files', 'it stays valid when the files that it names change')
+    .option('--when <pattern>', 'only if a line of the task, prompt or question matches; * matches anything')
+    .option('--when-regex <pattern>', 'the same, with a regular expression that matches the whole line')
     .option('--role <role...>', 'only for agents with this role (AGENT_ROLE)', roleOption)
     .option('--global', 'for all projects')
     .option('--project <path>', PROJECT_HELP)

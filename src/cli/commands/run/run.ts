@@ -31,7 +31,7 @@ export function addRunCommand(program: Command): void {
       '--agent <command>',
       'who does it: claude, another agent, or a command line (agent.command; see: pcc agents list)',
     )
-    .option('--max-retries <n>', 'tries after the first before a task counts as failed', retriesOption)
+    .option('--max-retries <n>', 'retries before a task counts as failed', retriesOption)
     .option('--no-verify', 'do not verify what is done')
     .option('--budget <amounts>', 'the most the run may spend in all: "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
     .option('--auto-approve', 'allow LOW risk requests unasked, whatever the settings say')
@@ -40,7 +40,7 @@ export function addRunCommand(program: Command): void {
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
     .addOption(program.createOption('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
-    .option('--confidence <share>', 'least confidence for an answer without a person, 0 to 1', shareOption)
+    .option('--confidence <share>', 'lowest confidence for an answer without a person, 0 to 1', shareOption)
     .option('--at <time>', 'begin later: "02:00", "tomorrow 02:00", "2027-01-31 02:00", "in 3h"')
     .option('--every <times>', 'begin again and again: "weekdays 22:00", "mon,thu 03:30", "6h", or five cron fields')
     .option('--when-quota-below <percent>', "begin once the account's fullest window is below that: 50%", parsePercent)

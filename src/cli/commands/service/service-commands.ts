@@ -61,7 +61,7 @@ export function addServiceCommand(program: Command): void {
     )
   service
     .command('alert')
-    .description('Tell you on your channels that the service was given up; systemd runs this')
+    .description('Notify you on your channels that systemd has given up the service; systemd runs this')
     .option('--json', 'print JSON')
     .action(async (_options: object, command: Command) => sendAlert(await commandContext(command)))
 }

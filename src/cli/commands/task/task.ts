@@ -59,11 +59,11 @@ function addBriefCommand(task: Command): void {
 
 /** `pcc task deps add | rm | list`. */
 function addDepsCommand(task: Command): void {
-  const deps = task.command('deps').description('Set what comes after what')
+  const deps = task.command('deps').description('Add and remove dependencies between tasks')
 
   deps
     .command('add')
-    .description('Let the first task be done before the second')
+    .description('Make the second task wait until the first is done')
     .argument('<before>', 'the task that comes first')
     .argument('<task>', 'the task that comes after it')
     .option('--json', 'print JSON')
@@ -75,7 +75,7 @@ function addDepsCommand(task: Command): void {
 
   deps
     .command('rm')
-    .description('Let the second task wait for the first no more')
+    .description('Remove a dependency: the second task no longer waits for the first')
     .argument('<before>', 'the task that came first')
     .argument('<task>', 'the task that came after it')
     .option('--json', 'print JSON')
@@ -139,7 +139,7 @@ interface TaskFilter {
 
 /** `pcc task graph | import | export`. */
 function addFileCommands(task: Command): void {
-  addFilterOptions(task.command('graph').description('Draw what comes after what, with states'))
+  addFilterOptions(task.command('graph').description('Draw the dependencies between tasks, with states'))
     .argument('[task]', 'only this task and its parts')
     .addOption(new Option('--format <format>', 'how it is drawn').choices(GRAPH_FORMATS).default('text'))
     .option('-o, --output <file>', 'into this file, not to standard output')
@@ -178,7 +178,7 @@ function addFileCommands(task: Command): void {
 
   task
     .command('import')
-    .description('Take the tasks of a file: YAML, JSON lines or a Markdown list; all of them, or none')
+    .description('Import tasks from a file: YAML, JSON lines or a Markdown list; all of them, or none')
     .argument('<file>', 'the file; - reads standard input')
     .addOption(
       new Option('--format <format>', 'its format (default: by its name, else by its content)').choices(TASK_FORMATS),
