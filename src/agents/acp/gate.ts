@@ -266,7 +266,7 @@ function readValue(
   const labels = [given].flat()
   const note = noteKey(key)
   const others = labels.filter(label => !findChoice(label)).join(', ')
-  // An answer that is none of the choices goes into the form's field for free text.
+  // An answer that is not one of the choices goes into the form's field for free text.
   const free = choices.length > 0 && others && note in properties ? { [note]: others } : {}
   const chosen = labels.flatMap(label => findChoice(label)?.value ?? [])
   if (property.type === 'array') return { ...(chosen.length > 0 && { [key]: chosen }), ...free }

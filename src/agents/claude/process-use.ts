@@ -55,7 +55,7 @@ export class ProcessUse {
 }
 
 /**
- * Tools after which nothing stays in the process but what is in the conversation and its folders. A shell is none of them: code of the task
+ * Tools after which nothing stays in the process but what is in the conversation and its folders. A shell is not among them: code of the task
  * runs beside the agent, can attach to it, and can write the file with which every later command begins.
  */
 const FORGOTTEN_TOOLS = new Set([

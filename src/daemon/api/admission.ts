@@ -121,7 +121,7 @@ function refuseWrongPlace({ headers }: FastifyRequest, { hosts, origins }: ApiDo
   if (isForeign) throw new AppError('api_origin', { origin: JSON.stringify((origin ?? 'elsewhere').slice(0, 200)) })
 }
 
-/** Whether the caller is a process of this machine, which can be looked at. Throws where a proxy hides it, or is none of ours. */
+/** Whether the caller is a process of this machine, which can be looked at. Throws if a proxy is not listed, or hides who the caller is. */
 function comesFromHere({ raw, headers }: FastifyRequest, proxies: readonly string[]): boolean {
   const { socket } = raw
   if (proxies.length === 0) return isOwnAddress(socket.remoteAddress, socket)

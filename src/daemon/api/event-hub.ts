@@ -180,7 +180,7 @@ export class EventHub {
     }
   }
 
-  /** The project of what an event is about; null if that is none. */
+  /** The project that the subject of an event belongs to; null if it belongs to none. */
   async #projectOf(subject: string): Promise<string | null> {
     const known = this.#projects.get(subject)
     if (known !== undefined) return known

@@ -152,7 +152,7 @@ const PROBLEMS: Record<string, string> = {
   ERR_JOSE_ALG_NOT_ALLOWED: 'its algorithm does not count here',
   ERR_JOSE_NOT_SUPPORTED: 'its algorithm does not count here',
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: 'its signature is wrong',
-  ERR_JWKS_NO_MATCHING_KEY: 'its key is none of ours',
+  ERR_JWKS_NO_MATCHING_KEY: 'its key is not one of ours',
   ERR_JWKS_MULTIPLE_MATCHING_KEYS: 'it does not say which key it is signed with',
   ERR_JWKS_TIMEOUT: UNFETCHED,
   ERR_JOSE_GENERIC: UNFETCHED,

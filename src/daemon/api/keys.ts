@@ -123,7 +123,7 @@ export class ApiKeys implements AsyncDisposable {
     return found
   }
 
-  /** Memory follows the store: a change that was not stored is none. */
+  /** The copy in memory changes only after the store has. */
   async #change(key: ApiKey, patch: Parameters<Store['apiKeys']['update']>[1]): Promise<void> {
     await this.#deps.store.apiKeys.update(key.id, patch)
     Object.assign(key, patch)

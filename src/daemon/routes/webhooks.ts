@@ -35,7 +35,7 @@ export function webhookRoutes(app: FastifyInstance, { store, webhooks }: DaemonC
   })
 }
 
-/** A number of no message is refused like a word, which is none either. */
+/** A number that no message has is refused in the same way as a word. */
 function readId(params: unknown): number {
   const { id } = parseRequest(Id, params, 'a webhook route')
   if (!/^[1-9]\d{0,14}$/.test(id)) throw new AppError('webhook_message', { id })

@@ -233,7 +233,7 @@ function refuseLate(time: string | undefined, now: number): WebhookAction | unde
   return { do: 'refuse', why: `it is about ${externalLine(time ?? 'no time', 40)}, more than three days ago` }
 }
 
-/** A branch of the same name in somebody's fork is none of ours. */
+/** A branch of the same name in a fork is not ours. */
 function refuseForeignBranch({ ref, repo }: z.infer<typeof Side>, { repository }: Context): WebhookAction | undefined {
   const isOurs = taskOfBranch(ref) !== undefined && repo?.full_name.toLowerCase() === repository.toLowerCase()
   return isOurs ? undefined : foreignBranch(ref)

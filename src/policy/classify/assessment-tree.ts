@@ -44,7 +44,7 @@ export function buildAssessment(piece: Piece, normalised: string): Assessment {
       if (/^(write\.|path\.outside$)/.test(reason.code)) delete reason.held
     }
   collectReasons(piece)
-  // A migration that is everyday on this machine is none in an environment that others use.
+  // A migration that is routine on this machine is not routine in an environment that others use.
   if (all.some(({ code }) => code === 'env.far'))
     for (const reason of all) if (/^db\.(migrate|read)$/.test(reason.code)) reason.code = 'db.change'
   const reasons = unique(all).sort((one, other) =>

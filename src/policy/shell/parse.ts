@@ -317,5 +317,5 @@ function arithmeticWords(expression: Bash.ArithmeticExpression | undefined, cont
 function checkArithmetic(text: string, at: Span, context: ConvertContext): void {
   const inner = text.replace(/^\$\(\(|\)\)$/g, '').replace(/\$?\{[^}]*\}|\$\([^)]*\)|`[^`]*`/g, '1')
   if (/[A-Za-z_]\w*\s+-?[A-Za-z_]/.test(inner))
-    context.errors.push({ message: 'it looks like arithmetic and is none', at })
+    context.errors.push({ message: 'it looks like arithmetic but is not', at })
 }

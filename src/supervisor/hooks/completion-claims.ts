@@ -14,8 +14,8 @@ export interface CompletionClaim {
  * Reads whether the last words of an agent say that its work is done. The markers count first: a line `TASK COMPLETE` or
  * `タスク完了`, and the sigils `<promise>COMPLETE</promise>` and `<task-done>` of its own task; a sigil for failure rules a claim
  * out. Then sentences count, in English and Japanese, if nothing near the end says that something is open. A claim that is
- * missed costs nothing: the agent stops as it would without us. A claim that is none costs a run of the tests and an agent that
- * is told off for a question, so in doubt there is none. Pure.
+ * missed costs nothing: the agent stops as it would without us. A sentence that is taken for a claim by mistake costs a run
+ * of the tests, and the agent is sent back although it only asked, so a doubtful one does not count. Pure.
  */
 export function readCompletionClaim(
   text: string,

@@ -52,7 +52,7 @@ export class KeptTexts {
     }
   }
 
-  /** Vendors choose their ids, so that none is a name of a file. */
+  /** Vendors choose their ids, so none is used as the name of a file. */
   #fileOf(key: string): string {
     return join(this.#dir, createHash('sha256').update(key).digest('hex').slice(0, 32))
   }

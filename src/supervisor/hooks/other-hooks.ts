@@ -97,7 +97,7 @@ function listEntries(folder: string): Dirent[] {
   }
 }
 
-/** The text of a file; undefined if it is missing, empty if it is no file that can be read, which counts as unreadable settings. */
+/** The text of a file; undefined if it is missing, empty if it cannot be read, which counts as unreadable settings. */
 function readText(file: string): string | undefined {
   const bytes = readRegularFileNow(file, MOST_BYTES)
   if (bytes) return bytes.toString('utf8')

@@ -28,7 +28,7 @@ async function answerFromMemory(
   if (!questions || !enabled) return undefined
   const asked = { project: context.project, questions }
   const found = await findRememberedAnswer(answers, asked, { memory, now: now() }).catch(error => {
-    // A memory that cannot be read is none: the vendor asks the person.
+    // If memory cannot be read, the vendor asks the person.
     context.log.warn({ error }, 'remembered answers could not be read')
     return undefined
   })

@@ -101,7 +101,7 @@ function folderOf({ data }: HomePaths): string {
   return join(data, 'hook-sessions')
 }
 
-/** The vendor chooses the id, so that it is no name of a file. */
+/** The vendor chooses the id, so it is not used as the name of a file. */
 function fileOf(paths: HomePaths, { vendor, session }: SessionKey): string {
   return join(folderOf(paths), `${shortHash(`${vendor}\0${session}`)}.json`)
 }

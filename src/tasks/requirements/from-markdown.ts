@@ -115,7 +115,7 @@ function readItem(item: ListItem, partOf: string[], options: TaskReading): void 
   for (const list of nested) readList(list, [...partOf, own], { ...options, bullets: false })
 }
 
-/** Finds a text that looks like a box but is none: Markdown treats it as text. */
+/** Finds text that looks like a check box but that Markdown treats as text. */
 function findWrongBox(source: string): string | undefined {
   if (/^\[[ xX]\]\s*$/.test(source)) return 'the task is empty: say after the box what is to be done'
   const box = /^\[[^\]]?\](?![([:])(?=\s|$|\p{L})/u.exec(source)?.[0]
