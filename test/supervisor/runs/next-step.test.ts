@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { nextStep, type RunFacts } from '../../../src/supervisor/runs/next-step.ts'
+import { nextStep, type RunFacts, targetName } from '../../../src/supervisor/runs/next-step.ts'
 
 const QUIET: RunFacts = {
   counts: {},
@@ -47,6 +47,11 @@ const TABLE: [string, Partial<RunFacts>, string][] = [
   ['a paused one stands still', { counts: { ready: 2 }, stopping: 'paused' }, 'wait'],
   ['the agent gave up', { counts: { ready: 2 }, gaveUp: 'no way' }, 'failure'],
 ]
+
+test('a run is named by its target, wherever it is read', () => {
+  const targets = [{ kind: 'project' }, { kind: 'feature', name: 'cart' }, { kind: 'task', id: 't-1' }] as const
+  assert.deepEqual(targets.map(targetName), ['the whole project', 'feature cart', 'task t-1'])
+})
 
 test('what a run does next, row by row', () => {
   for (const [what, facts, expected] of TABLE) {

@@ -83,8 +83,8 @@ test('a session that is started during a trial waits for the first answer of the
   await world.call('POST', '/quota/release', { now: true })
   const goOn = await there
   const other = await world.start('task 1')
-  const { queued } = await world.view(other)
-  assert.equal(queued, true)
+  const { queued, reason } = await world.view(other)
+  assert.deepEqual([queued, reason], [true, 'waits until another session has tried the account (pcc quota)'])
   assert.equal(agent.open(), 1)
   const atWork = agent.holdAt('tool')
   goOn()
