@@ -115,6 +115,8 @@ export const SessionView = z.object({
   task_id: z.string().nullable().optional(),
   /** The title of that task. Replies that only confirm an order leave it out. */
   title: z.string().optional(),
+  /** The run that began it; absent if a person did. */
+  run_id: z.string().optional(),
   /** The worktree in which its agent works, and its branch; absent if the agent works in the project itself. */
   place: z.object({ directory: z.string(), branch: z.string(), target: z.string() }).optional(),
   agent: z.string(),

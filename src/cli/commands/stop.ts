@@ -25,6 +25,10 @@ export function addStopCommand(program: Command): void {
       const session = await client.request<SessionView>('POST', `${await sessionPath(ref)}/stop`, {})
       if (json) return out(JSON.stringify(session, null, 2))
       out(`Session stopped: ${nameOf(session)}`)
-      out(`Go on with: ${resumeCommand(session)}`)
+      if (session.run_id === undefined) return out(`Go on with: ${resumeCommand(session)}`)
+      const { run_id } = session
+      out(
+        `Its run begins no other task. Let it go on with: pcc resume ${run_id}. Or end it now: pcc stop ${run_id} --now`,
+      )
     })
 }

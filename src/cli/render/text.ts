@@ -139,16 +139,18 @@ export function breakLines(text: string, width: number): string {
 
 function wrapLine(line: string, width: number, split: typeof breakWord = breakWord): string[] {
   if (widthOf(line) <= width) return [line]
-  const indent = /^\s*/.exec(line)?.[0] ?? ''
+  // A colour may begin before the spaces.
+  const lead = /^(?:\s|\x1b\[\d*m)*/.exec(line)?.[0] ?? ''
+  const indent = stripVTControlCharacters(lead)
   const hanging = indent.length < width / 2 ? indent : ''
   const lines: string[] = []
-  let current = indent
+  let current = lead
   let used = indent.length
-  for (const word of line.slice(indent.length).split(/(?<= )/)) {
+  for (const word of line.slice(lead.length).split(/(?<= )/)) {
     const size = widthOf(word.trimEnd())
     // A line does not begin with the space between two words.
-    if (size === 0 && lines.length > 0 && !current.trim()) continue
-    if (used + size > width && current.trim()) {
+    if (size === 0 && lines.length > 0 && !hasText(current)) continue
+    if (used + size > width && hasText(current)) {
       lines.push(current.trimEnd())
       current = hanging
       used = hanging.length
@@ -156,7 +158,7 @@ function wrapLine(line: string, width: number, split: typeof breakWord = breakWo
     for (const piece of used + size > width ? split(word, width - hanging.length) : [word]) {
       if (used + widthOf(piece.trimEnd()) > width) {
         // A line that has only its indent is dropped.
-        if (current.trim()) lines.push(current)
+        if (hasText(current)) lines.push(current)
         current = hanging
         used = hanging.length
       }
@@ -165,6 +167,10 @@ function wrapLine(line: string, width: number, split: typeof breakWord = breakWo
     }
   }
   return [...lines, current.trimEnd()]
+}
+
+function hasText(line: string): boolean {
+  return stripVTControlCharacters(line).trim() !== ''
 }
 
 function breakWord(word: string, width: number): string[] {

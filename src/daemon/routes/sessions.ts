@@ -225,6 +225,7 @@ function toSessionView(row: SessionRow, bootId: string, openAsks: OpenAsk[]): Se
     project: row.project,
     task: row.task,
     task_id: row.task_id,
+    ...(row.options.run && { run_id: row.options.run.id }),
     ...(row.options.place && { place: toPlaceView(row.options.place) }),
     agent: row.agent,
     ...(row.options.host && { host: row.options.host }),

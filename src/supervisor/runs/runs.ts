@@ -77,7 +77,7 @@ export class RunManager {
   async mend({ env, project: path, target }: StartRun): Promise<RunRow | undefined> {
     const project = await checkProject(path)
     for (const run of await this.#deps.store.runs.list({ project, open: true })) {
-      const isSame = run.state === 'running' && !run.stopping && isDeepStrictEqual(run.target, target)
+      const isSame = run.state === 'running' && isDeepStrictEqual(run.target, target)
       if (!isSame || !(await this.#waitsForMending(run.id))) continue
       await this.resume(run.id, env)
       return run
@@ -254,8 +254,12 @@ export class RunManager {
 }
 
 /** What somebody is told who starts a run where another one is open. */
-function describeThere({ id, state, target }: RunRow) {
+function describeThere({ id, state, target, stopping }: RunRow) {
   const name = targetName(target)
+  if (state === 'running' && stopping) {
+    const next = `Let it go on with: pcc resume ${id}. Or end it now with: pcc stop ${id} --now`
+    return { id, target: name, does: 'was stopped, and still has work under way of', next }
+  }
   if (state !== 'paused')
     return { id, target: name, does: 'is already working on', next: `Watch it with: pcc attach ${id}` }
   const next = `Let it go on with: pcc resume ${id}. Or end it with: pcc stop ${id}`

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { neutral, neutralOutput } from '../../../src/base/neutral.ts'
 import { printers } from '../../../src/cli/context.ts'
-import { cut, firstLine, pad, widthOf, wrap } from '../../../src/cli/render/text.ts'
+import { breakLines, cut, firstLine, pad, widthOf, wrap } from '../../../src/cli/render/text.ts'
 
 test('escape sequences of an agent are drawn: they neither colour nor move the cursor, nor hide a command', () => {
   assert.equal(neutral('\x1b[31mred\x1b[0m \x1b[2J\x1b[Hgone'), '␛[31mred␛[0m ␛[2J␛[Hgone')
@@ -93,6 +93,12 @@ test('what a command prints breaks between words at the edge of a terminal, in c
     }
     assert.equal(written.mock.calls[0]?.arguments[0], json ? `${text}\n` : broken)
   }
+})
+
+test('the indentation of a coloured line is kept', () => {
+  const yellow = (text: string) => `\x1b[33m${text}\x1b[39m`
+  assert.equal(breakLines(yellow('  one two three'), 10), '\x1b[33m  one two\n  three\x1b[39m')
+  assert.equal(breakLines(yellow('  0123456789abc d'), 10), '  0123456789abc\n  d\x1b[39m')
 })
 
 test('no wrapped line is wider than asked for, and no character is lost', () => {

@@ -179,6 +179,11 @@ test('a run that is stopped now gives its task back; a second one meanwhile is r
   goOn()
   await pausing
   await assert.rejects(world.run(), { message: /is paused/, next: /pcc resume r-/ })
+  await world.store.runs.update(id, { state: 'running', stopping: true })
+  await assert.rejects(world.run(), {
+    message: /was stopped, and still has/,
+    next: /pcc resume r-.*pcc stop r-\w+ --now/,
+  })
   await world.supervisor.runs.stop(id, 'now')
   assert.equal((await world.over(id)).outcome, 'interrupted')
   const after = await world.store.tasks.get(task)

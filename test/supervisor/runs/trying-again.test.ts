@@ -116,15 +116,17 @@ const FAULTS: Turn[] = [
   { failure: { kind: 'billing', message: 'Your credit balance is too low' } },
 ]
 
-for (const how of ['it is resumed', 'the same run is typed again', 'it is resumed while the old key is tried'] as const)
+const WAYS = [
+  ...(['it is resumed', 'it is resumed while the old key is tried'] as const),
+  ...(['the same run is typed again', 'the same run is typed again after a stop'] as const),
+]
+
+for (const how of WAYS)
   test(`a run whose key was refused goes on with another key when ${how}, in a new conversation and without a retry`, t =>
     goesOnWithNewKey(t, how))
 
-async function goesOnWithNewKey(
-  t: TestContext,
-  how: 'it is resumed' | 'the same run is typed again' | 'it is resumed while the old key is tried',
-): Promise<void> {
-  const typedAgain = how === 'the same run is typed again'
+async function goesOnWithNewKey(t: TestContext, how: (typeof WAYS)[number]): Promise<void> {
+  const typedAgain = how.startsWith('the same run')
   const [fault = {}] = FAULTS
   const keys: (string | undefined)[] = []
   const agent = scriptedAgent(() => (keys.at(-1) === 'old' ? fault : {}))
@@ -152,6 +154,7 @@ async function goesOnWithNewKey(
     await tries.promise
     setTimeout(isAsked.resolve, 100) // the request below is there by then; if not, the try is over before it
   }
+  if (how.endsWith('after a stop')) await world.store.runs.update(id, { stopping: true })
   const env = { ANTHROPIC_API_KEY: 'new' }
   const again = { project: world.project, target: { kind: 'project' }, env }
   const { status, body } = typedAgain
