@@ -1,7 +1,7 @@
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, writeSync } from 'node:fs'
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
@@ -89,6 +89,19 @@ export async function readTranscriptState({ env, cwd, vendorId }: TranscriptLook
 /** The name of the folder for the conversations that begin in a directory. */
 function conversationsOf(cwd: string): string {
   return cwd.replace(/[^a-zA-Z0-9]/g, '-')
+}
+
+/**
+ * Whether a path is the record of a conversation that began in this directory. Code of an agent can tell us any path, and what is in the
+ * record becomes part of its session: conversations of other projects are hidden from it.
+ */
+export function isOwnTranscript(path: string, { env, cwd }: Pick<TranscriptLookup, 'env' | 'cwd'>): boolean {
+  try {
+    const own = realpathSync(join(folderOf(env), 'projects', conversationsOf(cwd)))
+    return realpathSync(dirname(path)) === own && /^[\w-]+\.jsonl$/.test(basename(path))
+  } catch {
+    return false // there is no such folder
+  }
 }
 
 /** Claude Code shortens longer names in a way of its own: such conversations disappear with the sandbox. */

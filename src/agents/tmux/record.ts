@@ -2,6 +2,7 @@ import { toolCallName } from '../../domain/own-server.ts'
 import type { Failure, OpenSession, Request, SessionEvent } from '../../domain/session.ts'
 import { ClaudeConversation } from '../claude/conversation.ts'
 import { SYNTHETIC } from '../claude/messages.ts'
+import { isOwnTranscript } from '../claude/past-sessions.ts'
 import { TranscriptReader } from '../json-lines.ts'
 import type { OwnTools } from '../own-tools.ts'
 import { EventQueue, openRecorder, type Recorder } from '../session-output.ts'
@@ -82,6 +83,7 @@ export class TmuxRecord {
   /** Every hook reports the path of the record. */
   follow({ transcript_path, source }: Record<string, unknown>): void {
     if (typeof transcript_path !== 'string') return
+    if (this.#open.sandbox?.made && !isOwnTranscript(transcript_path, this.#open)) return
     this.#reader.follow(transcript_path, { skip: source === 'resume' })
     this.#subagents.follow(transcript_path, { skip: source === 'resume' })
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { TmuxRecord } from '../../../src/agents/tmux/record.ts'
@@ -63,6 +63,35 @@ test('whoever reads the record of a conversation is shown the calls of its subag
   )
   assert.deepEqual(shown, ['c2', 'c1'])
   assert.deepEqual(Object.keys(record.position.subagents ?? {}), ['agent-a.jsonl'])
+  record.close({ by: 'owner', failure: undefined })
+})
+
+test('code in a sandbox cannot have the record of another project read as its own, by its path or through a link', t => {
+  const config = tempDir(t)
+  const [own, other] = ['-p', '-other'].map(name => join(config, 'projects', name)) as [string, string]
+  for (const folder of [own, other]) {
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'one.jsonl'), `${JSON.stringify(result('c1'))}\n`)
+  }
+  symlinkSync(other, join(own, 'linked'))
+  symlinkSync(join(other, 'one.jsonl'), join(own, 'two.jsonl'))
+  const sandbox = { made: { program: 'bwrap', version: '1' } }
+  const env = { CLAUDE_CONFIG_DIR: config }
+  const record = new TmuxRecord({ id: 's-1', cwd: '/p', env, sandbox, asks: {} } as unknown as OpenSession)
+  record.begin()
+  for (const path of [join(other, 'one.jsonl'), join(own, 'linked/one.jsonl'), join(own, 'two.jsonl')]) {
+    record.follow({ transcript_path: path, source: 'startup' })
+    assert.equal(
+      record.read(() => true),
+      false,
+      path,
+    )
+  }
+  record.follow({ transcript_path: join(own, 'one.jsonl'), source: 'startup' })
+  assert.equal(
+    record.read(() => true),
+    true,
+  )
   record.close({ by: 'owner', failure: undefined })
 })
 
