@@ -1,5 +1,5 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
-import { type Arg, deriveArg, findFlag, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
 import { comesFromNetwork, judgeInline } from './run-code.ts'
 
@@ -95,6 +95,7 @@ function client(call: ProgramCall): undefined {
   const file = call.args.some(
     ({ value }) => /^(-f|--file|-init)/.test(value) || (/^mongo/.test(call.name) && /\.(m?js|mongodb)$/.test(value)),
   )
+  if (!far && isOwnFile(call)) return call.say('db.migrate', 'MEDIUM', `${call.name} runs a file of the project`)
   if (call.feed.piped || call.feed.file || file)
     return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
   if (
@@ -109,6 +110,12 @@ function client(call: ProgramCall): undefined {
   if (line.some(text => onlyReads(text) || MONGO_READS.test(text)) && !line.some(word => CHANGES.test(word)))
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
+}
+
+/** `psql app_dev -f db/seeds/dev.sql`: a file of the project for a database that is for development, on this machine. */
+function isOwnFile({ name, args }: ProgramCall): boolean {
+  const words = args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+  return name === 'psql' && /^(-d )?\w+_(dev|test|development|local) (-q )?-f [\w-][\w/-]*(\.[\w-]+)*\.sql$/.test(words)
 }
 
 /** `psql -d app_dev -c 'insert …'`: one row more in a database that is for development, on this machine. */

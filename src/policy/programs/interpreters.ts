@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { isStandardDevice } from '../classify/judge-file.ts'
-import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlag, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { interpreter } from './interpreter-rule.ts'
 import { judgeFlags, named } from './rule-builders.ts'
@@ -161,15 +161,12 @@ export const INTERPRETERS: ProgramRules = {
     }),
   ),
   ...named('perl perl5', interpreter({ inline: ['-e', '-E'], loads: ['-M', '-m', '-I', '-d', '-S'] })),
-  ...named(
-    'php php8',
-    interpreter({
-      inline: ['-r', '-R', '-B', '-E', '--run'],
-      loads: ['-d', '-c', '-z', '--define'],
-      valued: ['-t', '-S'],
-      checks: ['-l', '--syntax-check', '-i', '-m', '-v'],
-    }),
-  ),
+  ...named('php php8', call => {
+    const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+    if (/^-S (localhost|127\.0\.0\.1):\d+( -t [\w-][\w/-]*)?$/.test(words))
+      return call.say('script.run', 'MEDIUM', 'php serves the project on this machine')
+    PHP(call)
+  }),
   ...named('lua luajit lua5.1 lua5.3 lua5.4 texlua', interpreter({ inline: ['-e'], loads: ['-l'] })),
   Rscript: interpreter({ inline: ['-e'], loads: ['-f', '--file'] }),
   R: call => (call.args[0]?.value === 'CMD' ? judgeRCommand(call) : R(call)),
@@ -229,6 +226,13 @@ export const INTERPRETERS: ProgramRules = {
   ...named('awk gawk mawk nawk', awk),
   java,
 }
+
+const PHP = interpreter({
+  inline: ['-r', '-R', '-B', '-E', '--run'],
+  loads: ['-d', '-c', '-z', '--define'],
+  valued: ['-t', '-S'],
+  checks: ['-l', '--syntax-check', '-i', '-m', '-v'],
+})
 
 const CLOJURE = interpreter({ inline: ['-e', '--eval', '--execute'], loads: ['-i', '-cp', '-classpath', '-Sdeps'] })
 

@@ -9,10 +9,10 @@ const REACHING = new Set(
   `system popen spawn exec execute execve fork kill killpg remove unlink rm rmdir rmtree delete drop truncate purge destroy wipe nuke write save dump put
    post patch send upload download request requests response urlopen urlretrieve connect connection socket fetch load unpickle unload open
    secret secrets token tokens password passwd pwd credential credentials apikey private environ env getenv putenv reset clear flush commit
-   publish deploy migrate rollback shell command cmd subprocess shutil mail email notify pay charge refund run start launch serve listen bind
+   publish deploy migrate rollback shell sh bash zsh powershell terminal command cmd subprocess shutil mail email notify pay charge refund run start launch serve listen bind
    call apply constructor prototype proto reflect proxy eval compile import importlib module modules loader builtins globals locals vars
    agg aggregate transform pipe decode fromhex databases database dsn url uri broker getattr setattr delattr hasattr attrgetter methodcaller breakpoint input code pickle marshal ctypes os posix io pty signal thread process
-   worker child vm global window self arguments function generator http https net dns ftp smtp ssh docker s3 boto3 memmap tofile fromfile savetxt
+   worker child assembly vm global window self arguments function generator http https net dns ftp smtp ssh docker s3 boto3 memmap tofile fromfile savetxt
    genfromtxt loadtxt read glob rglob iterdir walk hub cpp inline link rename move copy copytree mkdir chmod chown install pip`.split(
     /\s+/,
   ),
@@ -72,7 +72,8 @@ export function isProjectJavaScript(text: string, read: (code: string) => string
   const isNear = (name: string) =>
     /^(\.\/[\w@./-]+|(node:)?(path|url|util|assert|querystring)|(@[\w-]+\/)?[\w-]+\/package\.json)$/.test(name) &&
     !/(^|\/)(\.|node_modules\/)/.test(name.slice(2)) &&
-    !reachesBeyond(name)
+    !reachesBeyond(name) &&
+    !name.split(/[./@-]+/).some(part => REACHING.has(part))
   const without = text
     .replace(/\bimport\s*\{\s*readFileSync\s*\}\s*from\s*['"](node:)?fs['"]\s*;?/g, ' ')
     .replace(/(?<![.\w])readFileSync\(\s*(['"])(\.\/)?\w[\w/-]*(\.[\w-]+)*\1\s*(,\s*['"]utf-?8['"]\s*)?\)/g, ' 0 ')

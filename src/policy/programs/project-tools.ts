@@ -303,7 +303,7 @@ function judgeClient(call: ProgramCall, runs: boolean): undefined {
 }
 
 const CLIENT_WORD =
-  /^(-[nctdrzqkv]|-plaintext|list|describe|--output=(json|html|csv)|--(chrome-flags=--headless(=new)?|only-categories=[\w,-]+)|--(latency|no-tui|threads|connections|duration|requests|concurrency|timeout|quiet|headless|vus|users|spawn-rate|run-time)(=\d+[a-z]{0,2})?|\d+[a-z]{0,2})$/
+  /^(-[nctdrzqkv]|-plaintext|list|describe|--output=(json|html|csv)|--output-path=(\/tmp\/)?[\w-]+\.(json|html)|--(chrome-flags=--headless(=new)?|only-categories=[\w,-]+)|--(latency|no-tui|threads|connections|duration|requests|concurrency|timeout|quiet|headless|vus|users|spawn-rate|run-time)(=\d+[a-z]{0,2})?|\d+[a-z]{0,2})$/
 
 const LOCAL =
   /^((https?|wss?|grpc|tcp|http-get):(\/\/)?)?(localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0)?(:\d+)([/?].*)?$|^(https?|wss?):\/\/(localhost|127\.0\.0\.1)([/?].*)?$|^tcp:\d+$/

@@ -63,7 +63,7 @@ function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
 /** Whether a flag of a tool reaches nothing but the project: by its name, or because it names where the tool writes what can be made again. */
 function isNearFlag(word: string, { others }: Acts): boolean {
   const [, flag = word, attached] = /^(--?[\w.-]+)=(.*)$/s.exec(word) ?? []
-  if (word === '--release' || !FAR_REACHING.test(word)) return true
+  if (/^--(release|delete-conflicting-outputs)$/.test(word) || !FAR_REACHING.test(word)) return true
   const command = others.find(words => words.includes(word))
   const value = attached ?? command?.[command.indexOf(word) + 1] ?? ''
   return (
