@@ -2,13 +2,12 @@ import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
 import { API_SETTINGS, JWT_SETTINGS } from './sections/api.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
+import { DAEMON_SETTINGS, DATA_SETTINGS, LOG_SETTINGS, REPORT_SETTINGS, SECRETS_SETTINGS } from './sections/daemon.ts'
 import { EXECUTION_SETTINGS } from './sections/execution.ts'
 import { HOOKS_SETTINGS } from './sections/hooks.ts'
 import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
 import { KNOWLEDGE_SETTINGS } from './sections/knowledge.ts'
-import { SECRETS_SETTINGS } from './sections/secrets.ts'
 import { PERMISSIONS_SETTINGS, SESSIONS_SETTINGS } from './sections/sessions.ts'
-import { DATA_SETTINGS, LOG_SETTINGS, REPORT_SETTINGS, UPKEEP_SETTINGS } from './sections/upkeep.ts'
 import { WEBHOOK_SETTINGS } from './sections/webhooks.ts'
 import { GATE_DIFF_SETTINGS, GATE_SETTINGS, MERGE_SETTINGS, WORKTREE_SETTINGS } from './sections/workspace.ts'
 import type { Setting } from './setting.ts'
@@ -30,7 +29,7 @@ const SETTINGS = {
   ...FAILOVER_SETTINGS,
   ...LOG_SETTINGS,
   ...REPORT_SETTINGS,
-  ...UPKEEP_SETTINGS,
+  ...DAEMON_SETTINGS,
   ...EXECUTION_SETTINGS,
   ...GATE_DIFF_SETTINGS,
   ...WORKTREE_SETTINGS,

@@ -1,7 +1,7 @@
-import { count, flag, oneOf, path, type Setting, text } from '../setting.ts'
+import { count, flag, oneOf, path, type Setting, text, texts } from '../setting.ts'
 
 /** Settings that keep the daemon alive. */
-export const UPKEEP_SETTINGS = {
+export const DAEMON_SETTINGS = {
   'daemon.parent': flag({
     standard: true,
     about: 'Run the background process under a small parent that starts it again when it dies',
@@ -106,5 +106,26 @@ export const REPORT_SETTINGS = {
   'report.at': clock<string | undefined>({
     standard: undefined,
     about: 'Time at which the report is sent each day as a notification; unset: never',
+  }),
+} as const satisfies Record<string, Setting>
+
+/** Where secrets are kept (docs/secrets.md). */
+export const SECRETS_SETTINGS = {
+  'secrets.store': oneOf(['auto', 'keyring', 'file'], {
+    standard: 'auto',
+    about:
+      'Where `pcc secrets set` puts a value: into the keyring of the system, into an encrypted file, or into the first of both that works',
+    project: 'never',
+  }),
+  'secrets.key': oneOf(['file', 'passphrase'], {
+    standard: 'file',
+    about: 'What opens a new encrypted file: a key file beside it, or a passphrase that is in no file',
+    project: 'never',
+  }),
+  'secrets.command': texts({
+    standard: [],
+    about:
+      'A program that prints a secret which is not stored here, word by word: ["op", "read", "op://Private/{name}/key"]; no shell runs it',
+    project: 'never',
   }),
 } as const satisfies Record<string, Setting>
