@@ -45,6 +45,6 @@ export function wakeTime(ms: number, now: number): string {
   return dateTime(now).startsWith(day) ? time.slice(0, 5) : `${day} ${time.slice(0, 5)}`
 }
 
-function twoDigits(value: number): string {
+export function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }

@@ -151,6 +151,6 @@ function normalise(value: unknown): unknown {
   return Object.fromEntries(entries.filter(([, item]) => !isTable(item) || Object.keys(item).length > 0))
 }
 
-function isTable(value: unknown): value is TomlTable {
+export function isTable(value: unknown): value is TomlTable {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }

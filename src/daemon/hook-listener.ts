@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -11,6 +11,7 @@ import { replaceFile } from '../base/files.ts'
 import { secretId } from '../base/ids.ts'
 import type { Log } from '../base/log.ts'
 import type { HookOutput } from '../domain/hooks.ts'
+import { digest } from './routes/guard.ts'
 
 /** The port and the key that the settings of Claude Code name. They stay the same when the daemon restarts. */
 const ListenerAddress = z.object({ port: z.int().min(1).max(65_535), key: z.string().min(32) })
@@ -162,8 +163,4 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 /** What is left of the request is not read. */
 function sendAndClose(response: ServerResponse, status: number): void {
   response.writeHead(status, { connection: 'close' }).end()
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

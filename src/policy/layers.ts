@@ -5,6 +5,7 @@ import { AppError, messageOf } from '../base/errors.ts'
 import { readRegularFile } from '../base/files.ts'
 import { isInside } from '../base/is-inside.ts'
 import { lookUp } from '../base/is-there.ts'
+import { isObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
 import { findInProject } from './verdict/find-rules.ts'
 import { parseRules } from './verdict/rules-file.ts'
@@ -132,7 +133,7 @@ export async function loadProfile(role: string, options: LayerOptions): Promise<
   const { table, refuse } = found
   const { text, delegation = {}, ...others } = table
   const { warn, block, ...more } = (
-    isTable(delegation) ? delegation : refuse('delegation', 'it must be a table')
+    isObject(delegation) ? delegation : refuse('delegation', 'it must be a table')
   ) as Table
   const [unknown] = [...Object.keys(others), ...Object.keys(more)]
   if (unknown !== undefined) return refuse(unknown, 'unknown key')
@@ -156,7 +157,7 @@ export async function loadToolOverride(tool: string, options: LayerOptions): Pro
   if (unknown !== undefined) return refuse(unknown, 'unknown key')
   if (!Array.isArray(skip) || !skip.every(name => typeof name === 'string'))
     return refuse('skip', 'it must be a list of events')
-  if (!isTable(timeouts) || !Object.values(timeouts).every(isCount))
+  if (!isObject(timeouts) || !Object.values(timeouts).every(isCount))
     return refuse('timeouts', 'it must be seconds by event')
   return { skip: skip as string[], timeouts: { ...(timeouts as Record<string, number>) } }
 }
@@ -181,10 +182,6 @@ async function readTable(kind: LayerKind, name: string, options: LayerOptions): 
       throw refuse(1, key, problem)
     },
   }
-}
-
-function isTable(value: unknown): value is Table {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isCount(value: unknown): value is number {

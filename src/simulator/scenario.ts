@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isObject } from '../base/json.ts'
 import { Fault, ScenarioTimeSchema } from './faults.ts'
 
 const Pattern = z.string().superRefine((source, ctx) => {
@@ -62,20 +63,16 @@ export const ScriptedToolCall = z.unknown().transform((given, ctx): ScriptedTool
     ctx.addIssue({ code: 'custom', message })
     return z.NEVER
   }
-  if (!isRecord(given)) return refuse('is not a tool call: write Read: { file_path: … }')
+  if (!isObject(given)) return refuse('is not a tool call: write Read: { file_path: … }')
   const named = 'name' in given && Object.keys(given).every(key => key === 'name' || key === 'input')
   const [name, input] = named ? [given['name'], given['input'] ?? {}] : (Object.entries(given)[0] ?? [])
   if (!named && Object.keys(given).length !== 1) {
     return refuse(`holds ${Object.keys(given).length} keys: one tool call has one name; start another with "-"`)
   }
   if (typeof name !== 'string' || !NAME.test(name)) return refuse(`"${String(name)}" is not a tool name`)
-  if (!isRecord(input ?? {})) return refuse(`the input of ${name} is not a map of keys and values`)
+  if (!isObject(input ?? {})) return refuse(`the input of ${name} is not a map of keys and values`)
   return { name, input: (input ?? {}) as Record<string, unknown> }
 })
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 /** The name of a tool on one wire, and its input there: `{{input.key}}` stands for the scenario's own input. */
 const ToolOnWire = z.preprocess(

@@ -8,6 +8,7 @@ import { messageOf } from '../../base/errors.ts'
 import { readTextIfAny } from '../../base/files.ts'
 import { secretId } from '../../base/ids.ts'
 import { removeInside } from '../../base/real-folder.ts'
+import { isTable } from '../../base/toml-edit.ts'
 import { AGENT_TOOLS, type AgentToolName } from '../../domain/agent-tools.ts'
 import { codexAgent } from '../../domain/agents/codex.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
@@ -238,10 +239,6 @@ function chosenProfile({ profile, profiles }: TomlTable): TomlTable | undefined 
 
 function pickSettings(settings: TomlTable): TomlTable {
   return Object.fromEntries(COPIED_SETTINGS.flatMap(key => (settings[key] === undefined ? [] : [[key, settings[key]]])))
-}
-
-function isTable(value: unknown): value is TomlTable {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 }
 
 /** The way from a given home to the person's own. */

@@ -1,3 +1,4 @@
+import { twoDigits } from '../../base/clock.ts'
 import type { SessionStatus, SessionView } from '../../domain/api.ts'
 import { firstLine, type Tone } from './text.ts'
 
@@ -115,10 +116,6 @@ export function shownPath(path: string, cwd: string, home: string | undefined): 
 function withGlyph(look: keyof typeof LOOKS, word: string): { text: string; tone: Tone } {
   const { glyph, tone } = LOOKS[look]
   return { text: `${glyph} ${word}`, tone }
-}
-
-function twoDigits(value: number): string {
-  return String(value).padStart(2, '0')
 }
 
 /**

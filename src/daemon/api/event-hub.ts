@@ -202,7 +202,7 @@ function isWanted({ kind, subject }: StoredEvent, project: string | null, filter
   return filter.isWanted?.(kind) ?? true
 }
 
-function formatEvent(event: StoredEvent): string {
+export function formatEvent(event: StoredEvent): string {
   return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`
 }
 

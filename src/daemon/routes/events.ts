@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Store } from '../../store/store.ts'
+import { formatEvent } from '../api/event-hub.ts'
 import type { DaemonContext } from '../context.ts'
 import { parseRequest } from './errors.ts'
 
@@ -101,10 +102,6 @@ async function streamEvents(response: ServerResponse, options: StreamOptions): P
     clearInterval(heartbeat)
     response.end()
   }
-}
-
-function formatEvent(event: StoredEvent): string {
-  return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`
 }
 
 async function waitForDrain(response: ServerResponse, disconnected: AbortSignal): Promise<void> {

@@ -88,7 +88,7 @@ function writeToken(file: string): string {
   return token
 }
 
-function digest(text: string): Buffer {
+export function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
 }
 

@@ -76,7 +76,7 @@ export function slackChannel(webhook: string): Channel {
 }
 
 /** Unescaped angle brackets would make links and mentions (`<!channel>` wakes everybody). */
-function escapeMarkup(text: string): string {
+export function escapeMarkup(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 

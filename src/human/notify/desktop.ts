@@ -1,5 +1,6 @@
 import { findProgram } from '../../base/process/find-program.ts'
 import { problemOf, runShort } from '../../base/process/run-short.ts'
+import { escapeMarkup } from './channels.ts'
 import type { Channel, NotifyMessage, SendResult } from './notice.ts'
 
 type Env = Record<string, string | undefined>
@@ -32,11 +33,6 @@ function notifySendArgs({ kind, title, text, sound }: NotifyMessage): string[] {
   const urgency = kind === 'question' || kind === 'error' ? 'critical' : 'normal'
   const hint = sound ? ['--hint=string:sound-name:message-new-instant'] : ['--hint=boolean:suppress-sound:true']
   return ['--app-name=PerpetualCC', `--urgency=${urgency}`, ...hint, '--', title, escapeMarkup(text)]
-}
-
-/** The body may hold markup, and an agent's text must not become markup. */
-function escapeMarkup(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 const SCRIPT = (sound: string) => [

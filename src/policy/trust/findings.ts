@@ -1,3 +1,4 @@
+import { isObject } from '../../base/json.ts'
 /** One thing in a project's file that runs code or widens rights. `kind` is a word for notes, `text` is what a person agrees to. */
 export interface TrustFinding {
   kind: string
@@ -127,10 +128,6 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** What a project's rules would allow. Its ask and deny rules only restrict, so they need no agreement. */

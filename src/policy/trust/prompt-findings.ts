@@ -1,5 +1,6 @@
 import { parse } from 'yaml'
-import { isObject, RACING_EVENT, racing, showValue, type TrustFinding, unreadable } from './findings.ts'
+import { isObject } from '../../base/json.ts'
+import { RACING_EVENT, racing, showValue, type TrustFinding, unreadable } from './findings.ts'
 
 /**
  * Fields in the front matter of an agent, command or skill file that only describe it, or restrict it. As with the settings, this

@@ -11,7 +11,7 @@ import type { RunRow, SessionRow } from '../../store/tables.ts'
 import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
 import { targetName } from '../runs/next-step.ts'
 import { causeOf, findObstacles } from '../runs/obstacles.ts'
-import { DISK_KEY, listTroubles } from './troubles.ts'
+import { DISK_KEY, firstLine, listTroubles } from './troubles.ts'
 
 export interface NeedsDeps {
   store: Store
@@ -326,8 +326,4 @@ async function listFailedTasks({ store }: Facts): Promise<Need[]> {
     })
   }
   return needs
-}
-
-function firstLine(text: string): string {
-  return text.split('\n', 1).join('').trim()
 }

@@ -116,6 +116,6 @@ function nextFor(failure: FailureKind, { id, options }: SessionRow): string {
   return `Look at your network. ${again} With another address in your environment: pcc resume ${options.run?.id ?? id}`
 }
 
-function firstLine(text: string): string {
+export function firstLine(text: string): string {
   return text.split('\n', 1).join('').trim()
 }

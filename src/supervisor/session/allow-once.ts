@@ -9,7 +9,7 @@ import type { Decision } from '../../policy/verdict/decide.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { eventOf, type LiveSession, type LiveSessionEnding, refuseStale, type SessionContext } from './context.ts'
-import { targetOf } from './tool-call.ts'
+import { sortFields, targetOf } from './tool-call.ts'
 
 /*
  * A request that was refused because nobody was there may be allowed afterwards, once (`pcc respond <number> --approve --again`).
@@ -61,11 +61,6 @@ export function spellingOf(normalised: string, row: Pick<SessionRow, 'options' |
 
 function withoutDirectory(text: string, row: Pick<SessionRow, 'options' | 'project'>): string {
   return row.options.place ? text.replaceAll(row.options.place.top, '⟨worktree⟩') : text
-}
-
-function sortFields(_name: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
 }
 
 /** The verdict on a request that a person has allowed once; the yes is used up by it. */

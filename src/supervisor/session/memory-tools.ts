@@ -12,7 +12,7 @@ import type { MemoryBroker } from '../../memory/broker.ts'
 import { erase, forget, recordsBehind } from '../../memory/forget.ts'
 import { filesAbout } from '../memory/about-files.ts'
 import type { SessionContext } from './context.ts'
-import { mayCall } from './task-tools.ts'
+import { mayCall, replyRefused } from './task-tools.ts'
 
 /** The most that one session may tell. */
 const MOST_TOLD = 50
@@ -41,13 +41,13 @@ interface Told {
 /** `remember`: the word of an agent, which never becomes a rule. */
 export async function rememberFor(told: Told, call: SessionContext): Promise<ToolReply> {
   if (!mayCall('remember', MOST_TOLD, call))
-    return refused(`${MOST_TOLD} things are the most; put the rest into your report`)
+    return replyRefused(`${MOST_TOLD} things are the most; put the rest into your report`)
   const { about, missing } = filesAbout(workDirectory(call.live.row), told.text, told.files)
-  if (missing.length > 0) return refused(`there is no file ${missing.join(', ')} in the project`)
+  if (missing.length > 0) return replyRefused(`there is no file ${missing.join(', ')} in the project`)
   return use(call, (broker, reader, { share_after_days }) => {
     const record = recordOf({ ...told, about_files: about }, { reader, share_after_days }, call)
     const { refused: wrong } = broker.write([record], { hidden: [...call.live.settings.secrets] })
-    if (wrong[0]) return refused(wrong[0].problem)
+    if (wrong[0]) return replyRefused(wrong[0].problem)
     const names = record.kind === 'fact' ? record.about.map(({ path }) => path) : []
     const until = names.length === 0 ? '' : ` It counts until one of these changes: ${names.join(', ')}.`
     return { ok: true, text: `Kept as ${record.id}.${until}` }
@@ -56,7 +56,7 @@ export async function rememberFor(told: Told, call: SessionContext): Promise<Too
 
 /** `forget`: an agent takes back what it told in this session, and nothing else. */
 export async function forgetFor(id: string, call: SessionContext): Promise<ToolReply> {
-  if (!mayCall('forget', MOST_FORGOTTEN, call)) return refused(`${MOST_FORGOTTEN} times are the most`)
+  if (!mayCall('forget', MOST_FORGOTTEN, call)) return replyRefused(`${MOST_FORGOTTEN} times are the most`)
   return use(call, (broker, reader) => {
     const own = recordsBehind(broker, id, reader).filter(record => isOwn(record, call))
     const gone = forget(
@@ -66,7 +66,7 @@ export async function forgetFor(id: string, call: SessionContext): Promise<ToolR
     erase(broker, { withinMs: ERASE_MS })
     return gone.length > 0
       ? { ok: true, text: `Forgotten: ${gone.join(', ')}.` }
-      : refused('there is nothing with that id that you told in this session; only a person forgets the rest')
+      : replyRefused('there is nothing with that id that you told in this session; only a person forgets the rest')
   })
 }
 
@@ -153,13 +153,9 @@ async function use(
   work: (broker: MemoryBroker, reader: MemoryReader, settings: Config['memory']) => ToolReply,
 ): Promise<ToolReply> {
   const reply = await call.deps.memory.use(call.live.row.project, whoOf(call), work)
-  return reply ?? refused('memory is switched off here, or cannot be used')
+  return reply ?? replyRefused('memory is switched off here, or cannot be used')
 }
 
 function whoOf({ live: { row } }: SessionContext) {
   return { agent: row.agent, session: row.id, caller: row.options }
-}
-
-function refused(why: string): ToolReply {
-  return { ok: false, text: `Not done: ${why}.` }
 }

@@ -167,7 +167,7 @@ function replyDone(text: string): ToolReply {
   return { ok: true, text }
 }
 
-function replyRefused(why: string): ToolReply {
+export function replyRefused(why: string): ToolReply {
   return { ok: false, text: `Not done: ${why}.` }
 }
 

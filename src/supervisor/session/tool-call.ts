@@ -65,7 +65,7 @@ export function callDigest(tool: string, input: Record<string, unknown>): string
     .digest('hex')
 }
 
-function sortFields(_name: string, value: unknown): unknown {
+export function sortFields(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)))
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
+import { isObject } from '../../base/json.ts'
 import { parseToml } from '../../base/toml.ts'
 import type { FactProblem } from '../../domain/project-facts.ts'
 
@@ -163,7 +164,7 @@ export function openFolder(walked: WalkedFolder, reader: ProjectReader, problems
     if (source === undefined) return undefined
     try {
       const value = parse(source)
-      if (isTable(value)) return value
+      if (isObject(value)) return value
       report(name, 'it holds no table of names and values')
     } catch (thrown) {
       report(name, (messageOf(thrown).split('\n')[0] ?? '').slice(0, 200))
@@ -197,8 +198,8 @@ const YAML_OPTIONS = { maxAliasCount: 100, logLevel: 'error' } as const
 /** A table inside a table; empty if there is none. */
 export function tableIn(table: Table | undefined, ...path: string[]): Table {
   let at: unknown = table
-  for (const name of path) at = isTable(at) && Object.hasOwn(at, name) ? at[name] : undefined
-  return isTable(at) ? at : {}
+  for (const name of path) at = isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
+  return isObject(at) ? at : {}
 }
 
 /** The strings of a list; none where the value is not a list. */
@@ -210,10 +211,6 @@ function tomlOrThrow(text: string): unknown {
   const parsed = parseToml(text)
   if (!parsed.ok) throw new Error(`line ${parsed.line}: ${parsed.problem}`)
   return parsed.table
-}
-
-function isTable(value: unknown): value is Table {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A skill of a project. */

@@ -227,6 +227,6 @@ function nameSome(files: readonly string[]): string {
   return `${files.slice(0, MAX_NAMED_FILES).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
-function blockingFinding(code: string, text: string): Finding {
+export function blockingFinding(code: string, text: string): Finding {
   return { code, weight: 'block', text }
 }

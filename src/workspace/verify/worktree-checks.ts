@@ -12,6 +12,7 @@ import { changesManifest, isCache } from '../worktrees/warm-files.ts'
 import { asideOf, noteGated, readNote, readSharedFiles } from '../worktrees/worktree-note.ts'
 import { languageOf } from './diff/file-kind.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
+import { blockingFinding } from './tree-watch.ts'
 
 interface CleanContext extends Pick<VerifyDeps, 'env' | 'sandbox'> {
   head: string | null
@@ -180,10 +181,6 @@ async function isTargetReset({ top, base }: Worktree, made: string): Promise<boo
 function targetMovedText({ target, base }: Worktree, made: string): string {
   const moved = `${target} contains ${base.slice(0, 10)}, a commit of this work that pcc has not put there.`
   return `${moved} If it was not you: git update-ref refs/heads/${target} ${made.slice(0, 10)}. ${OR_ALLOW}`
-}
-
-function blockingFinding(code: string, text: string): Finding {
-  return { code, weight: 'block', text }
 }
 
 /** Ignored paths of a checkout; a folder that is ignored as a whole ends in a slash. */
