@@ -2,7 +2,7 @@ import { AGENTS_SETTINGS, FAILOVER_SETTINGS } from './sections/agents.ts'
 import { API_SETTINGS, JWT_SETTINGS } from './sections/api.ts'
 import { BRAIN_SETTINGS } from './sections/brain.ts'
 import { BUDGET_SETTINGS, GUARD_SETTINGS, QUOTA_SETTINGS } from './sections/budgets.ts'
-import { DAEMON_SETTINGS, DATA_SETTINGS, LOG_SETTINGS, REPORT_SETTINGS, SECRETS_SETTINGS } from './sections/daemon.ts'
+import { DAEMON_SETTINGS } from './sections/daemon.ts'
 import { EXECUTION_SETTINGS } from './sections/execution.ts'
 import { HOOKS_SETTINGS } from './sections/hooks.ts'
 import { HUMAN_SETTINGS, NOTIFICATION_SETTINGS } from './sections/human.ts'
@@ -24,11 +24,8 @@ const SETTINGS = {
   ...NOTIFICATION_SETTINGS,
   ...HUMAN_SETTINGS,
   ...KNOWLEDGE_SETTINGS,
-  ...DATA_SETTINGS,
   ...AGENTS_SETTINGS,
   ...FAILOVER_SETTINGS,
-  ...LOG_SETTINGS,
-  ...REPORT_SETTINGS,
   ...DAEMON_SETTINGS,
   ...EXECUTION_SETTINGS,
   ...GATE_DIFF_SETTINGS,
@@ -36,7 +33,6 @@ const SETTINGS = {
   ...GATE_SETTINGS,
   ...MERGE_SETTINGS,
   ...HOOKS_SETTINGS,
-  ...SECRETS_SETTINGS,
   ...JWT_SETTINGS,
   ...API_SETTINGS,
   ...WEBHOOK_SETTINGS,

@@ -1,21 +1,18 @@
 import { count, flag, oneOf, path, type Setting, text, texts } from '../setting.ts'
 
-/** Settings that keep the daemon alive. */
-export const DAEMON_SETTINGS = {
-  'daemon.parent': flag({
-    standard: true,
-    about: 'Run the background process under a small parent that starts it again when it dies',
-    project: 'never',
-  }),
-  'daemon.watchdog_seconds': count(5, {
-    standard: 60,
-    about: 'Seconds without a reaction after which the background process is ended and started again',
-    project: 'never',
-  }),
-} as const satisfies Record<string, Setting>
+const SYSTEM_LOG = /^(journald|unix:\/\/\/.+|(udp|tcp):\/\/(\[[0-9a-fA-F:]+\]|[^:/@?#[\]]+):\d{1,5})$/
 
-/** Where the data is, and what keeps the disk from filling up. */
-export const DATA_SETTINGS = {
+const CLOCK = /^([01]?\d|2[0-3]):[0-5]\d$/
+
+const clock = <T extends string | undefined>(given: { standard: T; about: string }): Setting<T> =>
+  ({
+    ...text({ ...given, project: 'never' }),
+    accepts: value => typeof value === 'string' && CLOCK.test(value),
+    expects: 'a time such as "07:00"',
+  }) as Setting<T>
+
+/** Settings that the daemon reads for itself: where it keeps things and for how long, its logs and its report. They are never a project's. */
+export const DAEMON_SETTINGS = {
   'data.directory': path<string>({
     standard: '~/.perpetualcc/data',
     about: 'Directory of the data; each directory has a daemon of its own',
@@ -51,10 +48,6 @@ export const DATA_SETTINGS = {
     about: 'Size of all checkpoints from which the oldest are removed before their time',
     project: 'never',
   }),
-} as const satisfies Record<string, Setting>
-
-/** The logs of the daemon. */
-export const LOG_SETTINGS = {
   'logs.level': oneOf(['debug', 'info', 'warn', 'error'], {
     standard: 'info',
     about: "Lowest level that the daemon's log contains",
@@ -84,21 +77,6 @@ export const LOG_SETTINGS = {
     accepts: value => typeof value === 'string' && SYSTEM_LOG.test(value),
     expects: '"journald", "unix:///dev/log", or an address such as "udp://127.0.0.1:514" or "tcp://127.0.0.1:601"',
   } satisfies Setting<string | undefined>,
-} as const satisfies Record<string, Setting>
-
-const SYSTEM_LOG = /^(journald|unix:\/\/\/.+|(udp|tcp):\/\/(\[[0-9a-fA-F:]+\]|[^:/@?#[\]]+):\d{1,5})$/
-
-const CLOCK = /^([01]?\d|2[0-3]):[0-5]\d$/
-
-const clock = <T extends string | undefined>(given: { standard: T; about: string }): Setting<T> =>
-  ({
-    ...text({ ...given, project: 'never' }),
-    accepts: value => typeof value === 'string' && CLOCK.test(value),
-    expects: 'a time such as "07:00"',
-  }) as Setting<T>
-
-/** The period and time of the nightly report. */
-export const REPORT_SETTINGS = {
   'report.since': clock<string>({
     standard: '22:00',
     about: 'Time from which `pcc report` reports, unless `--since` names another',
@@ -107,10 +85,16 @@ export const REPORT_SETTINGS = {
     standard: undefined,
     about: 'Time at which the report is sent each day as a notification; unset: never',
   }),
-} as const satisfies Record<string, Setting>
-
-/** Where secrets are kept (docs/secrets.md). */
-export const SECRETS_SETTINGS = {
+  'daemon.parent': flag({
+    standard: true,
+    about: 'Run the background process under a small parent that starts it again when it dies',
+    project: 'never',
+  }),
+  'daemon.watchdog_seconds': count(5, {
+    standard: 60,
+    about: 'Seconds without a reaction after which the background process is ended and started again',
+    project: 'never',
+  }),
   'secrets.store': oneOf(['auto', 'keyring', 'file'], {
     standard: 'auto',
     about:
