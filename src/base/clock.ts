@@ -6,6 +6,8 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+export const DAY_MS = 24 * 60 * 60_000
+
 /** Whether this machine knows a time zone of that name. */
 export function isZone(name: string): boolean {
   try {

@@ -18,6 +18,7 @@ import { clearScratch } from '../base/sandbox/home.ts'
 import type { EventBody } from '../domain/event.ts'
 import { checkIntegrity, copyAside } from '../store/sqlite-file.ts'
 import type { SessionRow } from '../store/tables.ts'
+import { NO_PROCESS } from '../supervisor/session/settle.ts'
 import { isAliveInTerminal } from '../supervisor/session/terminal.ts'
 import { WarmMarkers } from '../supervisor/session/warm-processes.ts'
 import { scratchFolder } from '../workspace/command/plan-sandbox.ts'
@@ -139,7 +140,6 @@ async function sweepWithoutRow(marker: Marker, carried: ReadonlySet<Marker>, { l
   return { killed: killed.length, left: left.length }
 }
 
-const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 const NOTHING: SweepResult = { killed: [], left: [] }
 
 type Marked = Omit<SessionRow, 'marker'> & { marker: Marker }

@@ -3,7 +3,7 @@ import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import type { AppPaths } from '../base/app-paths.ts'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, DAY_MS, systemClock } from '../base/clock.ts'
 import { replaceFile } from '../base/files.ts'
 import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
@@ -112,7 +112,6 @@ async function measureGap(now: number, store: Store): Promise<number> {
   return earlier - ((await store.pruning.newestBefore(earlier)) ?? earlier)
 }
 
-const DAY_MS = 24 * 60 * 60_000
 /** A machine may be off for a week. */
 const PLAUSIBLE_MS = 7 * DAY_MS
 /** "A day apart", with room for a daily round that comes a little early. */

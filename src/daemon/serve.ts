@@ -6,7 +6,7 @@ import { openAccountGates } from '../agents/limits/account-gates.ts'
 import { openQuota } from '../agents/limits/quota.ts'
 import { openDrivers } from '../agents/open.ts'
 import { type AppPaths, ownFolders } from '../base/app-paths.ts'
-import { systemClock } from '../base/clock.ts'
+import { DAY_MS, systemClock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import { type Log, type LogOptions, openLog } from '../base/log.ts'
 import { openForkServer } from '../base/process/fork-server.ts'
@@ -51,8 +51,6 @@ import { catchSignals, drain } from './shutdown.ts'
 import type { Announce } from './startup.ts'
 import { openSystemd } from './watchdog/systemd.ts'
 import { openWebhooks } from './webhooks/webhooks.ts'
-
-const DAY_MS = 24 * 60 * 60_000
 
 export interface Serve {
   paths: AppPaths

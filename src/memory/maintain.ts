@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { DAY_MS } from '../base/clock.ts'
 import { crashPoint } from '../base/crash-point.ts'
 import { isObject, parseJson } from '../base/json.ts'
 import { ITEM_KINDS, type MemoryItem, type MemoryRecord } from '../domain/memory.ts'
@@ -8,7 +9,6 @@ import { erase } from './forget.ts'
 import { recalibrate } from './learn/importance.ts'
 import { readLine } from './lines.ts'
 
-const DAY_MS = 24 * 60 * 60_000
 /** A round begins so long after the last one ended. */
 const ROUND_MS = DAY_MS
 /** Who holds the lease and says nothing for so long has died. */

@@ -56,14 +56,14 @@ export async function readTaskDetail(id: string, store: Store, tx?: Tx): Promise
   const blockers = await tasks.of(task.after, tx)
   return {
     task,
-    parent: parent ? mention(parent) : null,
-    blockers: blockers.sort((a, b) => a.position - b.position).map(mention),
-    dependents: (await tasks.dependentsOf(id, tx)).map(mention),
-    parts: (await tasks.childrenOf([id], tx)).map(mention),
+    parent: parent ? mentionTask(parent) : null,
+    blockers: blockers.sort((a, b) => a.position - b.position).map(mentionTask),
+    dependents: (await tasks.dependentsOf(id, tx)).map(mentionTask),
+    parts: (await tasks.childrenOf([id], tx)).map(mentionTask),
   }
 }
 
-function mention({ id, title, state }: Task): TaskMention {
+export function mentionTask({ id, title, state }: Task): TaskMention {
   return { id, title, state }
 }
 

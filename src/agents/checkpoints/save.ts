@@ -1,5 +1,6 @@
 import { link, lstat, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { DAY_MS } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { secretId } from '../../base/ids.ts'
 import { redact, redactText, redactValues } from '../../base/redact.ts'
@@ -104,7 +105,6 @@ export interface PruneOptions {
   keepLast(sessionId: string): boolean | Promise<boolean>
 }
 
-const DAY_MS = 24 * 60 * 60_000
 /** A temporary file of this age is left from a crash: no save takes an hour. */
 const STALE_MS = 60 * 60_000
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { DAY_MS } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
@@ -26,8 +27,6 @@ import {
   problem,
   warning,
 } from './doctor-checks.ts'
-
-const DAY_MS = 24 * 60 * 60_000
 
 export const checkDaemon: DoctorCheck = context => [
   ...checkRunning(context),

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { ownFolders } from '../../base/app-paths.ts'
-import { dateTime, systemClock } from '../../base/clock.ts'
+import { DAY_MS, dateTime, systemClock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import { findNearestWord } from '../../base/words.ts'
@@ -293,7 +293,6 @@ interface Replayed {
 
 const TONES: Record<ReplayChange['now'], Tone> = { allow: 'green', ask: 'yellow', deny: 'red' }
 const SHOWN = 100
-const DAY_MS = 24 * 60 * 60_000
 
 /** The table of what would change, and the totals. */
 function replayLines({ counts, changes, since }: Replayed, { paint }: Terminal): string[] {

@@ -10,7 +10,7 @@ import type { SessionRow } from '../../store/tables.ts'
 import { importTasks, tryImport } from '../../tasks/files/import-tasks.ts'
 import { eventSubject, isHeld } from '../../tasks/transition.ts'
 import type { ForcedState } from '../../tasks/update.ts'
-import { predictTurn, readTaskJson } from '../../tasks/view.ts'
+import { mentionTask, predictTurn, readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { findSession, isBlankTask, viewSession } from './sessions.ts'
@@ -109,10 +109,6 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     await actions.note(task, text)
     return { task: task.id, events: await readTaskEvents(task, daemon) }
   })
-}
-
-function mentionTask({ id, title, state }: Task) {
-  return { id, title, state }
 }
 
 /** Room for twenty thousand tasks with a page of text each. */

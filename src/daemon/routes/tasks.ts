@@ -11,7 +11,7 @@ import type { TaskFilter } from '../../store/task-stores.ts'
 import { briefFor } from '../../supervisor/brief/brief-for.ts'
 import { featureSections } from '../../supervisor/brief/task-sections.ts'
 import { codeSections, lookUpForTask } from '../../supervisor/knowledge/found-code.ts'
-import { readTaskJson } from '../../tasks/view.ts'
+import { mentionTask, readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 
@@ -46,7 +46,7 @@ export function taskActions(daemon: Pick<DaemonContext, 'store'>) {
     remove: (ref: string, { cascade, check }: { cascade: boolean; check?: CheckTask | undefined }) =>
       store.transaction(async tx => {
         const gone = await tasks.remove(await find(ref, check, tx), { cascade }, tx)
-        return { deleted: gone.map(({ id, title, state }) => ({ id, title, state })) }
+        return { deleted: gone.map(mentionTask) }
       }),
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, DAY_MS } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { type Log, silentLog } from '../../base/log.ts'
 import { readHours } from '../../domain/hours.ts'
@@ -263,7 +263,6 @@ const NOUNS: Record<NoticeKind, (count: number) => string> = {
 type QuietSettings = Pick<NotifySettings, 'quiet_hours' | 'working_days' | 'wake_for'>
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
-const DAY_MS = 24 * 60 * 60_000
 
 /** When a person may be told: now (undefined), or from a later time, by the wall clock of this machine. */
 export function quietUntil(kind: NoticeKind, settings: QuietSettings, now: number): number | undefined {

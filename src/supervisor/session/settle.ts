@@ -68,7 +68,7 @@ function endedBody({ as, reason, resumesAt, held, failure }: LiveSessionEnding) 
 }
 
 /** The agent is gone with everything it started: there is nothing left to sweep. */
-const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
+export const NO_PROCESS = { marker: null, agent_pid: null, agent_started: null }
 
 /**
  * A parked session that failed before the model received the answer keeps waiting: the question is still open. If the answer

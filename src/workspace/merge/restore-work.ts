@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DAY_MS } from '../../base/clock.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import {
@@ -158,8 +159,6 @@ async function forgetVerified(repository: string, before: number): Promise<numbe
   if (old.length === 0) return 0
   return (await git(repository, ['update-ref', '--stdin'], { input: old.join('') })).ok ? old.length : 0
 }
-
-const DAY_MS = 24 * 60 * 60_000
 
 /**
  * Deletes the refs to verified commits whose work has long been in the target in another form. A repository with an open merge is

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { DAY_MS } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { AT_WORK, OPEN_STATES } from '../../domain/task.ts'
 import { PRESENT_WORKTREES, type Worktree, type WorktreeForecast, type WorktreeRow } from '../../domain/worktree.ts'
@@ -79,8 +80,6 @@ async function pruneWorktrees(
   }
   return pruned
 }
-
-const DAY_MS = 24 * 60 * 60_000
 
 /**
  * Removes what is older than `days`: a worktree whose task is over is archived or removed, and later its archive is deleted too.
