@@ -1,12 +1,13 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { AppPaths } from '../base/app-paths.ts'
 import { wakeTime } from '../base/clock.ts'
 import type { SessionStatus, SessionView } from '../domain/api.ts'
 import type { NeedsReply } from '../domain/escalation.ts'
 import type { RunView } from '../domain/run.ts'
-import { findClient, openClient } from './connection/client.ts'
+import { findClient } from './connection/client.ts'
 import type { DaemonConnection } from './connection/connection.ts'
-import { type CommandContext, commandContext } from './context.ts'
+import { commandContext } from './context.ts'
 import { ago, statusWords } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
 import { cutAtWord, firstLine, type Terminal, widthOf } from './render/text.ts'
@@ -19,8 +20,8 @@ const RECENT_MS = 24 * 60 * 60_000
 
 /** Prints what `pcc` without a command shows: what runs, what waits, what ended, and what to type next. Starts no daemon. */
 export async function overview(program: Command): Promise<void> {
-  const { paths, terminal, out, env } = await commandContext(program)
-  const client = (await findClient(paths)) ?? (await findRestarted(paths, env))
+  const { paths, terminal, out } = await commandContext(program)
+  const client = (await findClient(paths)) ?? (await findRestarted(paths))
   const { lines, next } = client
     ? await readState(client, terminal)
     : { lines: ['No daemon is running; the first command that needs one starts it.'], next: stepsWithoutDaemon(paths) }
@@ -30,10 +31,19 @@ export async function overview(program: Command): Promise<void> {
   for (const line of [...lines, '', terminal.paint('bold', 'Next'), ...nextLines]) out(line)
 }
 
+/** How long a daemon that was killed may take to come back. */
+const RESTART_MS = 5_000
+
 /** A daemon that was killed is started again by its parent, which lives on; anyone else is told that there is none. */
-async function findRestarted(paths: AppPaths, env: CommandContext['env']): Promise<DaemonConnection | undefined> {
+async function findRestarted(paths: AppPaths): Promise<DaemonConnection | undefined> {
   const { findLivingParent } = await import('../daemon/parent-process.ts')
-  return (await findLivingParent(paths)) ? openClient(paths, { env, quiet: true }) : undefined
+  const until = Date.now() + RESTART_MS
+  while (Date.now() < until && (await findLivingParent(paths))) {
+    const client = await findClient(paths)
+    if (client) return client
+    await setTimeout(50)
+  }
+  return undefined
 }
 
 type NextStep = readonly [command: string, why: string]

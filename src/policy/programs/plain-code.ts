@@ -99,16 +99,6 @@ function opensOnly(text: string, opened: RegExp): boolean {
   return bare !== undefined && !OPENERS.test(bare.replace(/\bfrom\s+\w+\s+import\s[^\n;]*/g, ''))
 }
 
-/** Whether a text opens only files that it names. */
-export function opensOnlyNamed(text: string): boolean {
-  return opensOnly(text, OPENED)
-}
-
-/** A text without the files that it opens by their names, and without lists of the project's code. */
-export function withoutOpened(text: string): string {
-  return text.replace(LISTS_CODE, '').replace(OPENED, "''")
-}
-
 /** All files of code below a folder. */
 const LISTS_CODE =
   /\.\s*r?glob\s*\(\s*(['"])(\*\*\/)?\*?[\w-]*\.(py|ts|tsx|js|jsx|go|rs|rb|java|kt|c|h|cpp|css|md|html|vue|sql)\1\s*\)/g

@@ -7,7 +7,6 @@ import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
-import { isProjectJavaScript, isProjectPython } from './project-code.ts'
 import { judgeScriptSteps, judgeStep } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
@@ -52,11 +51,7 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   if (computes) judgeStrings(call, code)
   if (computes)
     return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
-  const isOwn = PYTHON.test(call.name)
-    ? isProjectPython(code.value)
-    : JAVASCRIPT.test(call.name) && isProjectJavaScript(code.value, readJavaScript)
-  if (isOwn) judgeStrings(call, code)
-  call[isOwn ? 'hold' : 'say']('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
+  call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
 
 /** Languages whose words are in `PLAIN`. In another one a plain word may do anything. */

@@ -1,12 +1,11 @@
 import type { ProgramCall } from '../classify/call.ts'
-import { type Arg, deriveArg, findFlags, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlags } from '../shell/args.ts'
 
 /** Verbs that deploy, publish, migrate backwards or destroy, wherever they stand in the name of a step. */
 const FAR = new Set(
   `deploy deploys deployment undeploy redeploy publish unpublish upload promote ship push provision deprovision destroy teardown drop wipe
-   nuke purge truncate rollback replant migrate-down shutdown uninstall distclean mrproper flash burn login logout`.split(
-    /\s+/,
-  ),
+   nuke purge truncate rollback replant migrate-down downgrade shutdown uninstall distclean mrproper flash burn login logout jib sonar sonarqube
+   sonatype retire`.split(/\s+/),
 )
 /** Verbs that mean this only at the beginning of a step: `assembleRelease` builds, `releaseAll` releases. */
 const FAR_FIRST = new Set(['release', 'revoke'])
@@ -21,9 +20,11 @@ const PAIRS: [RegExp, RegExp][] = [
     /^(clean|reset|down|undo|fresh|refresh|redo|revert|delete|remove|force)$/,
   ],
   [/^(jib|docker|image|spring-boot|bootbuildimage)$/, /^(build|push)$/],
+  [/^(prod|production|prd|staging|live)$/, /^(migrate|migration|migrations|seed|db|database|mail)$/],
+  [/^(migrate|migration|migrations|seed|db|database|mail)$/, /^(prod|production|prd|staging|live)$/],
 ]
 /** `jib:dockerBuild` and `docker:build` stay on this machine. */
-const LOCAL = /^(docker|image)[:_-]?build$|dockerBuild$|buildTar$/
+const LOCAL = /^(docker|image)[:_-]?build$|[dD]ockerBuild$|buildTar$/
 
 /**
  * Whether the name of a step of a build tool (a target, a task, a script, a goal) says that it reaches beyond the project, by its
@@ -129,52 +130,12 @@ export function judgeCommandFlags(call: ProgramCall): undefined {
   }
 }
 
-/**
- * Whether a program that the policy does not know looks at the project or builds it, by what its name or its verb says, and no word of the call
- * says more: in a sandbox, where there are no logins and no home, it then reaches nothing but the project.
- */
-export function seemsToStayInProject({ name, args, feed }: ProgramCall): boolean {
-  // What it is fed may be what it sends.
-  if (feed.piped || feed.text || feed.file || !/^[a-z][a-z\d]*([._-][a-z\d]+)*$/.test(name)) return false
-  const words = args.filter(arg => !isFlag(arg)).map(({ value }) => value)
-  const [first = '', second = '', ...others] = words
-  const says =
-    // A name says what is done only to files.
-    (NAMES.test(name) && words.every(word => LOOKS.test(word) || /[./]/.test(word))) ||
-    LOOKS.test(first) ||
-    (STEP.test(first) && LOOKS.test(second)) ||
-    (first === 'install' && words.slice(1).every(word => word === '.')) ||
-    // One step that a file of the project describes.
-    (/^(run|repro)$/.test(first) && others.length === 0 && (second === '' || STEP.test(second))) ||
-    (STEP.test(first) && second === 'run' && others.length < 2 && others.every(word => STEP.test(word)))
-  return says && args.every(arg => arg.known && !arg.glob && isNear(arg.value))
-}
-
-/** Names of checkers, formatters, compilers and the like, by their parts. */
-const NAMES =
-  /(^|[-_.])(lint|linter|fmt|formatter|format|check|checker|tests?|compile|compiler|docs?|audit|stats?|cov|coverage|codegen|bench|diff|validate|validator|typecheck)([-_.]|$)|(lint|fmt|cov|stat)$/
-
-const STEP = /^[a-z][\w-]*(:[\w-]+)*$/
-const LOOKS =
-  /^(check|lint|test|build|generate|gen|codegen|docs?|verify|format|fmt|report|ls|list|show|status|analy[sz]e|compile|info|diff|stats|typecheck|validate|coverage|version|help|parse|compare|tree|graph|dag|schema|inspect|deps|outdated|describe|doctor|(list|show|check|validate|describe)-[a-z][\w-]*)$/
-
-function isNear(word: string): boolean {
-  if (word.startsWith('-')) return !FAR_REACHING.test(word)
-  if (STEP.test(word)) return !reachesBeyond(word) && !FAR_WORD.test(word)
-  if (word === '.' || word === './...') return true
-  if (!/^(\.\/)?[\w@][\w@./+=,-]*$/.test(word) || word.split('/').includes('..')) return false
-  return !reachesBeyond(word) && !FAR_WORD.test(word) && !isHost(word) && !/(^|\/)\./.test(word.slice(2))
-}
-
 /** Words of a flag or a variable that may run or send something, choose another machine, or choose a folder that is emptied. */
 export const FAR_REACHING =
-  /cache|clean|clear|delete|erase|remove|purge|reset|force|(?<!std)out|dir|dest|(?<!pro)file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|pager|plugin|(?<!re)load|require|import|eval|shell|wrapper|interpreter|compiler|linker|editor|browser|engine|proxy|socket|listen|bind|share|public|tunnel|expose|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
-
-const FAR_WORD =
-  /(^|[-_./@=])(prod|production|prd|live|staging|mainnet|record|send|share|remote|token|auth|account|register|submit|broadcast|tunnel|expose|serve|listen|exec|shell|delete|remove|reset|clean|prune|force|pull|add|set|sync|cloud|secrets?|credentials?|passwords?)([-_./@=]|$)/i
+  /cache|clean|clear|delete|erase|remove|purge|reset|force|(?<!std)out|dir|dest|(?<!pro)file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|pager|plugin|(?<!re)load|require|import|eval|shell|wrapper|interpreter|compiler|linker|editor|browser|engine|proxy|socket|listen|bind|share|public|tunnel|expose|server|backend|endpoint|upstream|bucket|mirror|cloud|cluster|mainnet|submit|send|sync|notify|auth|appl[yi]|approve|merge|rollback|downgrade|scan|dashboard|portal|metrics|email|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
 
 /** Whether a word may be the name of a machine: it has a dot, and it does not end like a file. */
-function isHost(word: string): boolean {
+export function isHost(word: string): boolean {
   const [first = ''] = word.replace(/^\.\//, '').split('/')
   return word.includes('@') || (/\.\w+$/.test(first) && !FILE.test(first))
 }

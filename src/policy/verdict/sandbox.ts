@@ -1,6 +1,6 @@
 import { type Assessment, highestRisk, type Piece, type Reason } from '../../domain/assessment.ts'
 import { isLeftOver } from '../paths/judge-path.ts'
-import { FAR_REACHING } from '../programs/step-names.ts'
+import { FAR_REACHING, isHost } from '../programs/step-names.ts'
 
 /** The assessment of a call in a sandbox: what stays in there is LOW, and the rest counts as it is. */
 export function leaveToSandbox(assessment: Assessment): Assessment {
@@ -17,7 +17,7 @@ export function leaveToSandbox(assessment: Assessment): Assessment {
 
 /** Reasons that a sandbox settles by itself wherever they are held. */
 const SETTLED: ReadonlySet<string> = new Set(
-  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change net.get tool.outside code.inline code.module'.split(
+  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change net.get tool.outside'.split(
     ' ',
   ),
 )
@@ -41,15 +41,13 @@ const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|\/tmp\/.*)$/
 
 function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
   if (!held) return false
-  if (code === 'tool.flag' || code === 'tool.word') return isNearFlag(text.replace(/ (is|changes|may) .*$/s, ''), acts)
+  if (code === 'tool.flag') return isNearFlag(text.replace(/ (is|changes|may) .*$/s, ''), acts)
   if (SETTLED.has(code)) return true
   // A program that was compiled here, as long as nothing but compilers could put something in its place.
   if (code === 'script.foreign')
     return (
       !acts.quiet.some(([name = '']) => WRITERS.has(name)) && acts.others.every(([name = '']) => COMPILES.test(name))
     )
-  // What is fetched by its name may be anybody's.
-  if (code === 'program.unknown') return !acts.fetches
   if (code === 'code.edits') return acts.others.length === 1 || isCheckedEdit(text, acts)
   const partners = MADE[code]
   if (partners === undefined) return false
@@ -63,12 +61,18 @@ function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
 /** Whether a flag of a tool reaches nothing but the project: by its name, or because it names where the tool writes what can be made again. */
 function isNearFlag(word: string, { others }: Acts): boolean {
   const [, flag = word, attached] = /^(--?[\w.-]+)=(.*)$/s.exec(word) ?? []
+  if (attached !== undefined && isAddress(attached)) return false
   if (/^--(release|delete-conflicting-outputs)$/.test(word) || !FAR_REACHING.test(word)) return true
   const command = others.find(words => words.includes(word))
   const value = attached ?? command?.[command.indexOf(word) + 1] ?? ''
   return (
     !FAR_REACHING.test(flag.replace(PLACE, '')) && (OWN_FILE.test(value) || CODE_FILE.test(value) || isLeftOver(value))
   )
+}
+
+/** Whether the value of a flag may name another machine: `evil.example`, `db:5432`, `a@b`. */
+function isAddress(value: string): boolean {
+  return /@|:\d|^[\w-]+:$/.test(value) || (!/^\.{0,2}\//.test(value) && isHost(value) && !/^[\d.]+$/.test(value))
 }
 
 /** The parts of a flag's name that say where a file is. */
@@ -84,13 +88,10 @@ interface Acts {
   others: (readonly string[])[]
   /** For each file that is written by redirection: how many of the others run in the same command or pipe. */
   writes: { others: number }[]
-  /** Whether a program may be fetched by its name. */
-  fetches: boolean
 }
 
-function findActs({ pieces, reasons }: Assessment): Acts {
-  const fetches = reasons.some(({ code }) => code.startsWith('pkg.'))
-  const acts: Acts = { quiet: [], others: [], writes: [], fetches }
+function findActs({ pieces }: Assessment): Acts {
+  const acts: Acts = { quiet: [], others: [], writes: [] }
   for (const piece of pieces) visit(piece)
   return acts
 

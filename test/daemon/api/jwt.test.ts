@@ -143,7 +143,7 @@ test('a token of public keys counts; one signed with a key that it brings, names
     ['another key under the same name', await signed({}, other.privateKey, ES256), /signature/],
     ['a key in the token', await signed({}, other.privateKey, { ...ES256, jwk: theirs }), /signature/],
     ['an address in the token', await signed({}, other.privateKey, { ...ES256, jku: `${origin}/evil` }), /signature/],
-    ['an unknown key', await signed({}, other.privateKey, { alg: 'ES256', kid: 'k2' }), /none of ours/],
+    ['an unknown key', await signed({}, other.privateKey, { alg: 'ES256', kid: 'k2' }), /not one of ours/],
     ['the public key as a secret', await signed({}, pem, { alg: 'HS256', kid: 'k1' }), /algorithm/],
   ]
   for (const [name, token, problem] of refused) assert.match(String(await who(token)), problem, name)
@@ -180,11 +180,11 @@ test('keys that are swapped at their address count from then on, and the old one
   const fresh = await signed({}, other.privateKey, { ...ES256, kid: 'k2' })
   assert.equal(typeof (await who(old)), 'object')
   served.keys = [{ ...(await publish(other)), kid: 'k2' }]
-  assert.match(String(await who(fresh)), /none of ours/)
+  assert.match(String(await who(fresh)), /not one of ours/)
   assert.equal(served.requests, 1, 'unknown keys do not make us ask again and again')
   t.mock.timers.tick(31_000)
   assert.equal(typeof (await who(fresh)), 'object')
-  assert.match(String(await who(old)), /none of ours/)
+  assert.match(String(await who(old)), /not one of ours/)
   served.keys = [{ ...(await publish(ours)), kid: 'k2' }]
   t.mock.timers.tick(11 * 60_000)
   assert.match(String(await who(fresh)), /signature/, 'another key took its name')
