@@ -128,12 +128,23 @@ export function wrap(text: string, width: number): string[] {
   return text.split('\n').flatMap(line => wrapLine(line, Math.max(width, 8)))
 }
 
-/** Breaks what is wider than the terminal between two words. A word that is too wide stays whole, so that it can be copied. */
+/** A command at the end of a line. */
+const COMMAND = /^(.*?:) ((?:git|pcc|npm|npx|node|export|sudo|systemctl|loginctl|cd|mkdir|chmod|docker) .+)$/
+
+/**
+ * Breaks what is wider than the terminal between two words. A word that is too wide stays whole, so that it can be copied, and so does a
+ * command at the end of a line: with a line break in it, its first half would run by itself.
+ */
 export function breakLines(text: string, width: number): string {
   if (width === Number.POSITIVE_INFINITY) return text
   return text
     .split('\n')
-    .flatMap(line => wrapLine(line, width, word => [word]))
+    .flatMap(line => {
+      const [, before, command] = (widthOf(line) > width && COMMAND.exec(line)) || []
+      if (before === undefined || command === undefined) return wrapLine(line, width, word => [word])
+      const indent = /^ */.exec(before)?.[0] ?? ''
+      return [...wrapLine(before, width, word => [word]), `${indent}${command}`]
+    })
     .join('\n')
 }
 

@@ -102,7 +102,13 @@ export function remedyFor(fault: AccountFault, live: LiveSession): string {
   const { row, settings } = live
   const key = keyIn(live)
   if (fault === 'login' && key !== undefined) return withNewKey(key, live)
-  if (fault === 'login') return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
+  if (fault === 'login') {
+    const { credentials, login } = vendorOf(settings.driver.agent)
+    const [variable] = credentials[0] ?? []
+    if (variable === undefined) return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
+    // A key that is set later in some shell is not seen by what waits already.
+    return `Log in with: ${login.command || 'the agent itself'}. Or, with a key: ${withNewKey(variable, live)}`
+  }
   return "Look at the account's balance and plan."
 }
 

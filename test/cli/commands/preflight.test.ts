@@ -83,7 +83,7 @@ test('at a terminal the checks of a project are shown before its first run, and 
   const pcc = pccFor(t, ASK)
   const project = gitProject(t, CHECKED)
   const terminal = onTerminal(t, pcc, ['run', project])
-  await terminal.see(/not set up: npm test[\s\S]*Run now: pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
+  await terminal.see(/not set up: npm test[\s\S]*Run now:\s+pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
   terminal.type('\r')
   await terminal.see(/no tasks|nothing/i)
   assert.match(readFileSync(join(project, '.perpetualcc.toml'), 'utf8'), /test = "npm test"/)
@@ -95,7 +95,7 @@ test('a yes to the checks agrees to nothing else that a project brings in', asyn
   const settings = JSON.stringify({ hooks: { PreToolUse: [{ hooks: [{ type: 'command', command: 'true' }] }] } })
   const project = gitProject(t, { ...CHECKED, '.claude/settings.json': settings })
   const terminal = onTerminal(t, pcc, ['run', project])
-  await terminal.see(/Run now: pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
+  await terminal.see(/Run now:\s+pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
   terminal.type('\r')
   await terminal.see(/brings\s+in\s+more\s+than\s+these\s+commands[\s\S]*pcc trust/)
   assert.match((await pcc.run(['trust', 'status', project])).stdout, /Not trusted/)
@@ -157,7 +157,7 @@ test('what is run at once uses the settings and the data that the command itself
   const place = ['--config', 'other.toml', '--data-dir', 'other']
   const terminal = onTerminal(t, pcc, [...place, 'run', project])
   await terminal.see(
-    /Run now: pcc\s+--config\s+\S+\/other\.toml\s+--data-dir\s+\S+\/other\s+gates\s+detect [\s\S]*\? \[Y\/n\]/,
+    /Run now:\s+pcc\s+--config\s+\S+\/other\.toml\s+--data-dir\s+\S+\/other\s+gates\s+detect [\s\S]*\? \[Y\/n\]/,
   )
   terminal.type('\r')
   await terminal.see(/no tasks|nothing/i)

@@ -51,7 +51,7 @@ test('quota shows every account, and in JSON what it is drawn from', async t => 
   )
   assert.match(stdout, /Level +warning\. A session starts only when no other is at work\.\n {2}Gate +open\n/)
   assert.match(stdout, /Waiting +1 session\n +s-aaaaaa \(first\) goes on at /)
-  assert.match(stdout, /\n\nclaude · two\.example · API key \(bbbb00\)\n {2}1-hour +░+ +0% {2}our own estimate\n/)
+  assert.match(stdout, /\n\nclaude · two\.example · API key \(bbbb00\)\n {2}1-hour +0 tokens {2}our own estimate\n/)
   const view = await quota(pcc)
   assert.deepEqual(
     view.accounts.map(({ account, level, warns, waiting }) => [account, level, warns, waiting.map(({ id }) => id)]),

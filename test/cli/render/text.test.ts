@@ -72,9 +72,8 @@ test('what a command prints breaks between words at the edge of a terminal, in c
   const broken = [
     '\x1b[31merror:\x1b[39m One two three four five six seven',
     'eight',
-    '  next: export',
-    '  KEY=0123456789012345678901234567890123456789',
-    '  && pcc resume',
+    '  next:',
+    '  export KEY=0123456789012345678901234567890123456789 && pcc resume',
     '',
   ].join('\n')
   for (const [stream, name, json] of [
@@ -99,6 +98,15 @@ test('the indentation of a coloured line is kept', () => {
   const yellow = (text: string) => `\x1b[33m${text}\x1b[39m`
   assert.equal(breakLines(yellow('  one two three'), 10), '\x1b[33m  one two\n  three\x1b[39m')
   assert.equal(breakLines(yellow('  0123456789abc d'), 10), '  0123456789abc\n  d\x1b[39m')
+})
+
+test('a command at the end of a line is never broken, because its first half would run by itself', () => {
+  assert.equal(
+    breakLines('Commit these: git add a b c && git commit -m x', 20),
+    'Commit these:\ngit add a b c && git commit -m x',
+  )
+  assert.equal(breakLines('  next: Start it with: pcc daemon start', 30), '  next: Start it with:\n  pcc daemon start')
+  assert.equal(breakLines('Type: pcc run .', 30), 'Type: pcc run .')
 })
 
 test('no wrapped line is wider than asked for, and no character is lost', () => {

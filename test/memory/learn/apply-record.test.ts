@@ -76,7 +76,7 @@ test('an item has the fields that its schema number stands for', () => {
         .join(' '),
     ],
     [
-      6,
+      7,
       'about acl action agent_id alpha authority beta conflicts created_at ended_at ended_by evidence failures home id importance kind last_used_at of past records said_at scope seed_confidence session subject successes task text tier trigger type updated_at uses valid_from',
     ],
     'raise DERIVED_SCHEMA in src/memory/memory-file.ts with the fields, or items that are stored lack the new one; then change this list',

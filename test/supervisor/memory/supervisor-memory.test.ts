@@ -226,7 +226,7 @@ test('a hundred tasks show what recall is worth, with the interval, and every ph
     const isShown = (await service.forTask(task, { isBegun: true })).length > 0
     // A task that is told what works needs fewer calls and no second attempt.
     const attempt = isShown || at % 2 === 0 ? 1 : 2
-    if (attempt === 2) await service.forTask({ ...task, attempt: 1 }, { isBegun: true })
+    if (attempt === 2) await service.forTask({ ...task, attempt: 1, started_at: 1 }, { isBegun: true })
     const session = `s-task-${at}`
     await store.sessions.insert({
       ...{ id: session, name: session, project, task: 'x', task_id: task.id, agent: 'claude', options: RUN_OPTIONS },

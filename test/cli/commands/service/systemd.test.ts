@@ -229,7 +229,9 @@ test('the service of a user: installed, restarted when killed or hung, steered, 
     const terminal = openPty(t, init, { cwd: home, env: { ...world.env, NO_COLOR: '1' } })
     for (let asked = ''; !asked.includes('[y/N]'); terminal.type(asked.includes('[1]') ? '\r' : 'n\r'))
       asked = (
-        await terminal.see(/\[1\] |(Commit|Let pcc also judge) .*\[Y\/n\]|Start the daemon with the machine.*\[y\/N\]/)
+        await terminal.see(
+          /\[1\] |(Commit|Let pcc also judge) [^?]*\?[^?]*\[Y\/n\]|Start the daemon with the machine[^[]*\[y\/N\]/,
+        )
       )[0]
     await terminal.see(/To start the daemon with the machine: pcc service install/)
     assert.equal(await terminal.exit, 0)
