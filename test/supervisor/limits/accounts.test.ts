@@ -6,6 +6,7 @@ import { openQuota } from '../../../src/agents/limits/quota.ts'
 import { defaultValues, nestValues } from '../../../src/domain/config/settings.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { Accounts } from '../../../src/supervisor/limits/accounts.ts'
+import { remedyFor } from '../../../src/supervisor/session/endings.ts'
 import { tempDir } from '../../support/world.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { sessionDepsOn } from '../session/session-deps.ts'
@@ -39,4 +40,13 @@ test('sessions that wait may start when an account that a person opened before i
   await accounts.answered(live)
   await accounts.answered(live)
   assert.equal(changes, 1)
+})
+
+test('work that waits for a login names the login, and the command with which it takes a key', () => {
+  const { settings } = aLiveSession()
+  const live = aLiveSession({}, { driver: { ...settings.driver, agent: 'claude' } })
+  assert.equal(
+    remedyFor('login', live),
+    'Log in with: pcc agents login. Or, with a key: export ANTHROPIC_API_KEY=<new key> && pcc resume s-000001 --detach',
+  )
 })
