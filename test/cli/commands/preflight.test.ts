@@ -83,7 +83,9 @@ test('at a terminal the checks of a project are shown before its first run, and 
   const pcc = pccFor(t, ASK)
   const project = gitProject(t, CHECKED)
   const terminal = onTerminal(t, pcc, ['run', project])
-  await terminal.see(/not set up: npm test[\s\S]*Run now:\s+pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
+  await terminal.see(
+    /not set up: npm test[\s\S]*Run now:\s+pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/,
+  )
   terminal.type('\r')
   await terminal.see(/no tasks|nothing/i)
   assert.match(readFileSync(join(project, '.perpetualcc.toml'), 'utf8'), /test = "npm test"/)
