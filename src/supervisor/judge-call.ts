@@ -97,17 +97,21 @@ export async function judgeCall(
   return { assessment, decision, remembered }
 }
 
-/** Why nobody can allow a call of git in the worktree of a task of this project; undefined if the same holds there as elsewhere. */
-export async function findTaskRefusal(
+/**
+ * What is decided about a call in the worktree of a task of this project, in a sandbox, and why nobody can allow it there if it is a call of
+ * git that reaches out of it. Undefined for a project without a repository.
+ */
+export async function judgeInTask(
   call: ExplainedCall,
   deps: Pick<JudgeCallDeps, 'classifier' | 'policy'>,
-): Promise<string | undefined> {
+): Promise<{ decision: Decision; refusal: string | undefined } | undefined> {
   const repository = (await findGitFolder(call.project))?.common
   if (repository === undefined) return undefined
   const top = resolveRealPath(call.project) ?? call.project
-  const { assessment } = await judgeCall({ ...call, worktree: { top, repository } }, { ...deps, attached: false })
+  const inWorktree = { ...call, worktree: { top, repository } }
+  const { assessment, decision } = await judgeCall(inWorktree, { ...deps, attached: false, walled: true })
   // Files are not compared: where the worktree will be is not known.
-  return assessment.reasons.find(({ code }) => code === 'boundary.git')?.text
+  return { decision, refusal: assessment.reasons.find(({ code }) => code === 'boundary.git')?.text }
 }
 
 /** The rule brain answers at once, so there is nothing to abort. */

@@ -10,8 +10,8 @@ import { describeRule, type PolicyRule } from '../../policy/verdict/rules.ts'
 import { openRememberedAnswers } from '../../store/offline-reads.ts'
 import {
   type ExplainedCall,
-  findTaskRefusal,
   judgeCall,
+  judgeInTask,
   loadProjectPolicy,
   type ProjectPolicy,
 } from '../../supervisor/judge-call.ts'
@@ -29,7 +29,9 @@ export async function explainCall(
   const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
   const { decision: atTerminal } = await judgeCall(call, { classifier, policy, attached: true })
   const { decision: inSandbox } = await judgeCall(call, { classifier, policy, attached: false, walled: true })
-  const inTask = await findTaskRefusal(call, { classifier, policy })
+  const task = await judgeInTask(call, { classifier, policy })
+  const inTask = task?.refusal
+  const differs = inTask === undefined && task !== undefined && task.decision.verdict !== inSandbox.verdict
   const facts = { call, assessment, decision, policy, remembered, inTask }
   const decider = deciderOf(facts)
   const changes = listChanges(facts)
@@ -41,7 +43,8 @@ export async function explainCall(
     const attached = { verdict: atTerminal.verdict, by: atTerminal.by }
     const sandboxed = { risk: inSandbox.risk, verdict: inSandbox.verdict, by: inSandbox.by, reason: inSandbox.reason }
     const decided = { risk, verdict, confidence, by, reason, decided: decider }
-    const in_task = inTask === undefined ? null : { verdict: 'deny', reason: inTask }
+    const taskVerdict = differs ? { verdict: task.decision.verdict, reason: task.decision.reason } : null
+    const in_task = inTask === undefined ? taskVerdict : { verdict: 'deny', reason: inTask }
     const summary = { tool, project, normalised, ...decided, attached, sandboxed, in_task }
     out(JSON.stringify({ ...summary, would_change: changes, reasons, pieces }, null, 2))
     return
@@ -55,6 +58,7 @@ export async function explainCall(
     out(`${paint('bold', 'Sandbox:')}   ${describeInSandbox(inSandbox)}`)
   if (inTask !== undefined)
     out(`${paint('bold', 'In a task:')} denied, whatever rules or people say: ${neutral(inTask)}`)
+  if (differs) out(`${paint('bold', 'In a task:')} ${describeInSandbox(task.decision, 'in the worktree of a task')}`)
   out(`${paint('bold', 'Decided:')}   ${neutral(decider)}`)
   out(`${paint('bold', 'Reason:')}    ${neutral(decision.reason)}`)
   out(paint('bold', 'What would change it:'))
@@ -75,8 +79,8 @@ function describeVerdict(
   return `${VERDICT_TEXT[verdict]} with nobody there; ${VERDICT_TEXT[attached.verdict]} at an attached terminal`
 }
 
-function describeInSandbox({ risk, verdict, reason }: Decision): string {
-  return `${risk} and ${VERDICT_TEXT[verdict]} where the agent runs in a sandbox (${neutral(reason)})`
+function describeInSandbox({ risk, verdict, reason }: Decision, where = 'where the agent runs'): string {
+  return `${risk} and ${VERDICT_TEXT[verdict]} ${where} in a sandbox (${neutral(reason)})`
 }
 
 function paintRisk(line: string, paint: (tone: Tone, text: string) => string): string {

@@ -19,7 +19,7 @@ import {
 } from '../../policy/verdict/rules.ts'
 import { parseRules, readRules, type WrittenRule } from '../../policy/verdict/rules-file.ts'
 import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
-import { findTaskRefusal, judgeCall, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
+import { judgeCall, judgeInTask, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { counted, duration, shownPath } from '../render/format.ts'
@@ -99,7 +99,7 @@ async function noteTaskRefusal(
   const project = process.cwd()
   const policy = await loadProjectPolicy({ paths, env, project })
   const call = { tool, input: { command: match }, project, home: env['HOME'] || paths.home }
-  const why = await findTaskRefusal(call, { classifier, policy })
+  const why = (await judgeInTask(call, { classifier, policy }))?.refusal
   if (why !== undefined)
     note(neutral(`It has no effect in the worktree of a task, where nobody can allow this: ${why}`))
 }

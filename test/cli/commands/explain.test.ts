@@ -160,6 +160,13 @@ test('what nobody can allow in the worktree of a task is said by explain and by 
   assert.deepEqual([(await explain(push)).verdict, (await explain(push)).in_task?.verdict], ['allow', 'deny'])
   for (const call of [['rm -rf src'], ['git commit -m x'], ['--tool', 'Write', '--path', join(project, 'src/a.ts')]])
     assert.equal((await explain(...call)).in_task, null, call.join(' '))
+  // In a worktree, whose commits are archived, the sandbox is enough for a single file.
+  assert.equal((await explain('rm src/a.ts')).in_task?.verdict, 'allow')
+  const removal = await pcc.run(['explain', 'rm src/a.ts'], { cwd: project })
+  assert.match(
+    removal.stdout,
+    /Verdict: +denied.*\nIn a task: LOW and allowed in the worktree of a task in a sandbox \(/,
+  )
   const other = await pcc.run(['rules', 'add', 'allow', 'Bash', 'rm -rf src'], { cwd: project })
   assert.doesNotMatch(other.stderr, /no effect/)
 })
