@@ -260,15 +260,15 @@ async function listSessions(facts: Facts): Promise<Need[]> {
       text: isAsking
         ? `${id} (${firstLine(name)}) waits for an answer`
         : `${id} (${firstLine(name)}): ${firstLine(status_reason ?? 'paused')}; give it up with: pcc stop ${id}`,
-      next: isAsking ? `pcc attach ${id}` : (findResume(status_reason) ?? `pcc resume ${id}`),
+      next: isAsking ? `pcc attach ${id}` : (findCommand(status_reason) ?? `pcc resume ${id}`),
     })
   }
   return needs
 }
 
-/** The command on a line of its own that a reason names. */
-function findResume(reason: string | null): string | undefined {
-  return reason?.split('\n').find(line => line.startsWith('pcc resume '))
+/** The command that a reason names: on a line of its own, or the yes at the end of one. */
+function findCommand(reason: string | null): string | undefined {
+  return /^pcc resume .*|(?<=: )pcc respond \d+ --approve --again$/m.exec(reason ?? '')?.[0]
 }
 
 /** How the reason of a session begins that a person has paused. */
