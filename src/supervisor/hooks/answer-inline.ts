@@ -49,7 +49,8 @@ export async function answerInline({
     register: found => new VendorProcesses(paths).add(found, caller.env),
     isOwn: () => false, // only the daemon knows which of its sessions are at work
   })
-  return hooks.answer({ vendor, native, stdin: body, caller, signal: AbortSignal.timeout(withinMs) })
+  // Awaited here, because what it reads from is closed at the end.
+  return await hooks.answer({ vendor, native, stdin: body, caller, signal: AbortSignal.timeout(withinMs) })
 }
 
 /** Imported on use: most hooks are about calls, at which memory does nothing. */

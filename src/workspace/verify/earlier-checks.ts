@@ -159,7 +159,8 @@ async function readInside(top: string, path: string): Promise<string | undefined
   await using parent = await openRealFolder(top, dirname(path))
   const file = parent?.at(basename(path))
   const stats = file === undefined ? undefined : await lstat(file).catch(() => undefined)
-  return file !== undefined && stats?.isFile() ? readTextIfAny(file) : undefined
+  // Awaited here, because the folder is closed at the end.
+  return file !== undefined && stats?.isFile() ? await readTextIfAny(file) : undefined
 }
 
 /** Lines that end a program of a language as failed. Added at the end of a test file, they show whether its end is reached. */
@@ -189,9 +190,14 @@ async function findUnreached(
   // A build may have to run before the tests.
   const builds = passed.slice(0, at).flatMap(({ run }) => (run.gate === 'build' ? [run] : []))
   const trial = { file, tests, builds }
-  if ((await exitAtEnd(head, trial, { request, deps })) !== 0) return undefined
+  const now = await exitAtEnd(head, trial, { request, deps })
+  if (now === 'untried') {
+    const text = `Whether \`${tests.command}\` comes to the end of ${file} could not be tried.`
+    return { code: 'checks.unknown', weight: 'review', text, file }
+  }
+  if (now !== 0) return undefined
   const before = await exitAtEnd(work.base, trial, { request, deps })
-  if (before === undefined || before === 0) return undefined
+  if (typeof before === 'string' || before === 0) return undefined
   const text = `\`${tests.command}\` passes before ${file} has come to its end: the program ends the process while it is tested.`
   return { code: 'checks.unreached', weight: 'block', text, file }
 }
@@ -200,26 +206,25 @@ function failingEnd(path: string): string | undefined {
   return FAILING_ENDS.find(([files]) => files.test(path))?.[1]
 }
 
-/** How the tests end on a commit or tree if a file of theirs, as it was where the work began, fails at its end. */
+/** How the tests end on a commit or tree if a file of theirs, as it was where the work began, fails at its end. `absent`: it was not there then. */
 async function exitAtEnd(
   at: string,
   { file, tests, builds }: { file: string; tests: GateRun; builds: readonly GateRun[] },
   { request: { work, triesEnds }, deps }: { request: EarlierChecksRequest; deps: EarlierChecksDeps },
-): Promise<number | null | undefined> {
+): Promise<number | null | 'absent' | 'untried'> {
   const { store, clock, paths, runner } = deps
   const names = await git(work.top, ['rev-parse', `${at}^{tree}`, `${work.base}:${file}`])
   const [tree, blob] = names.stdout.trim().split('\n')
-  if (!names.ok || tree === undefined) return undefined
+  if (!names.ok || tree === undefined) return 'absent'
   const command = [...builds, tests].map(run => run.command).join('\n')
   const inside = relative(work.top, work.directory)
   const key = resultKey({ ...tests, tree, command, inside, purpose: `end of ${file} ${blob}` })
   const known = triesEnds === 'once' ? await store.gateResults.get(key) : undefined
   if (known) return known.exit
   await using checkout = await openBaseCheckout({ ...work, base: at }, paths.run, tests.signal)
-  if (!checkout || !(await bringBackFile(work.base, checkout.top, file))) return undefined
+  if (!checkout || !(await bringBackFile(work.base, checkout.top, file))) return 'untried'
   const text = await readInside(checkout.top, file)
-  if (text === undefined) return undefined
-  await writeInside(checkout.top, file, `${text}${failingEnd(file)}`)
+  if (text === undefined || !(await writeInside(checkout.top, file, `${text}${failingEnd(file)}`))) return 'untried'
   for (const run of builds) await runAt(checkout, run, { work, runner })
   const { end, exit, output, durationMs } = await runAt(checkout, tests, { work, runner })
   if (end === 'exited' && exit !== null) {
