@@ -16,11 +16,11 @@ const mine = findManifest({ ...chosen, command: [...chosen.command] })
 
 /** Words that belong to the login of each agent, and to no other. */
 const LOGINS: [AgentManifest, own: RegExp, others: RegExp][] = [
-  [AGENTS.claude, /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
-  [AGENTS['claude-acp'], /pcc agents login\. Or set ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
-  [AGENTS.codex, /codex login\. Or set CODEX_API_KEY or OPENAI_API_KEY/, /ANTHROPIC|pcc agents login/],
-  [AGENTS.gemini, /gemini \(.*\)\. Or set GEMINI_API_KEY or GOOGLE_API_KEY/, /ANTHROPIC|pcc agents login/],
-  [AGENTS.opencode, /opencode auth login\. Or set OPENCODE_API_KEY/, /pcc agents login/],
+  [AGENTS.claude, /pcc agents login\. Or(, with a key: export| set) ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
+  [AGENTS['claude-acp'], /pcc agents login\. Or(, with a key: export| set) ANTHROPIC_API_KEY/, /OPENAI|GEMINI/],
+  [AGENTS.codex, /codex login\. Or(, with a key: export| set) CODEX_API_KEY/, /ANTHROPIC|pcc agents login/],
+  [AGENTS.gemini, /gemini \(.*\)\. Or(, with a key: export| set) GEMINI_API_KEY/, /ANTHROPIC|pcc agents login/],
+  [AGENTS.opencode, /opencode auth login\. Or(, with a key: export| set) OPENCODE_API_KEY/, /pcc agents login/],
   [mine, /the agent itself\. Or set the variable that it reads/, /ANTHROPIC|pcc agents login|undefined/],
 ]
 
