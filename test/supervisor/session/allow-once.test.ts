@@ -125,7 +125,7 @@ test('a no lets the task go on without it, and a yes that is only noted can stil
   const { body: listed } = await world.call('GET', '/needs')
   assert.deepEqual(
     listed.needs.map(({ kind, next }: { kind: string; next: string }) => [kind, next]),
-    [['session', `pcc resume ${second}`]],
+    [['session', 'pcc respond 2 --approve --again']],
     'it still stands still',
   )
   assert.equal((await answer(world, { verdict: 'allow', again: true }, 2)).body.task, 'goes_on')
