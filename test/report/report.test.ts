@@ -215,3 +215,19 @@ test('what was spent is told by purpose on the terminal and on the page, where n
   assert.ok(reportPage(told, terminal).some(each => each.trim() === line))
   assert.ok(reportHtml(told).includes(`<li>${line}</li>`))
 })
+
+test('that code ran which nothing bounded is told on the terminal, on the page and as a number', async t => {
+  const night = await aNight(t)
+  const terminal = terminalOf({ columns: 200 }, {})
+  const bounded = await night.report()
+  assert.equal(bounded.spent.unbounded, 0)
+  for (const page of [reportPage(bounded, terminal).join('\n'), reportHtml(bounded)])
+    assert.doesNotMatch(page, /Without a sandbox/)
+  const body = { vendor_id: 'v', model: 'm', resumed: false, sandboxed: false }
+  await night.store.append([{ actor: 'daemon', subject: 's-100002', kind: 'agent.started', body }])
+  const report = await night.report({ until: night.until + 1 })
+  assert.equal(report.spent.unbounded, 1)
+  const line = `1 of ${report.spent.sessions} sessions: what their agents wrote and ran could do all that you can (pcc doctor says why)`
+  assert.ok(reportPage(report, terminal).join('\n').includes(`Without a sandbox\n  ${line}\n`))
+  assert.ok(reportHtml(report).includes(`<h2>Without a sandbox</h2><ul><li>${line}</li></ul>`))
+})

@@ -18,6 +18,7 @@ import { fillSecrets, isReference } from '../../domain/config/secret-references.
 import { type Config, defaultValues, SETTING_KEYS, settingOf } from '../../domain/config/settings.ts'
 import { readChannelSetup } from '../../human/notify/channel-setup.ts'
 import type { RebuildResult } from '../../store/rebuild.ts'
+import { describeNetwork, networkInside } from '../../workspace/command/plan-sandbox.ts'
 import type { CheckedClient } from '../connection/client.ts'
 import { findLogin } from '../find-login.ts'
 import { counted } from '../render/format.ts'
@@ -295,11 +296,8 @@ export function describeSandbox(
   hosts: readonly string[],
   closesSockets: () => boolean,
 ): DoctorFinding[] {
-  const isMachines = hosts.length === 0 || hosts.includes('*')
-  const network = isMachines
-    ? "the machine's network, with its metadata addresses, which the judge refuses by name"
-    : `the network by a list of ${counted(hosts.length, 'host')}`
-  const says = `${describeProgram(program)}: agents, gates and set-up commands run in it, with ${network}`
+  const isMachines = networkInside(hosts, true).includes('*')
+  const says = `${describeProgram(program)}: agents, gates and set-up commands run in it, with ${describeNetwork(hosts, true)}`
   // A network of its own, which a list of hosts needs, has none of the machine's sockets.
   const isOpen = isMachines && program.kind !== 'seatbelt' && !closesSockets()
   return [ok('sandbox', says), ...(isOpen ? [warning('sandbox', OPEN_SOCKETS, CLOSE_SOCKETS)] : [])]

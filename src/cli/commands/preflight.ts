@@ -15,7 +15,7 @@ import type { LoadedConfig } from '../../domain/config/load.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import type { QuotaView } from '../../domain/quota.ts'
 import { vendorOf } from '../../domain/vendors.ts'
-import { planSandbox } from '../../workspace/command/plan-sandbox.ts'
+import { describeNetwork, planSandbox } from '../../workspace/command/plan-sandbox.ts'
 import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { askGitLine } from '../../workspace/git/refs.ts'
@@ -50,8 +50,8 @@ export interface PreflightRequest {
 export interface PreflightRow {
   area: string
   says: string
-  /** What helps, in one line. */
-  fix: string
+  /** What helps, in one line; absent where nothing is wrong, and a person at a terminal is only told how it is. */
+  fix?: string
   /** The command that a person may have run at once: of `pcc`, or of another program. */
   command?: OfferedCommand
   /** A second command that is run after the first, with the same yes. */
@@ -118,19 +118,22 @@ function quietly(rows: Promise<PreflightRow[]>): Promise<PreflightRow[]> {
   return rows.catch(() => [])
 }
 
-function preflightLines(rows: readonly PreflightRow[], { terminal, ...context }: CommandContext) {
-  if (rows.length === 0) return isInteractive(context) ? [`${terminal.paint('green', '✓')} ${ALL_RIGHT}`] : []
-  const width = Math.max(...rows.map(({ area }) => area.length))
+function preflightLines(all: readonly PreflightRow[], { terminal, ...context }: CommandContext) {
+  const rows = isInteractive(context) ? all : all.filter(({ fix }) => fix !== undefined)
+  const [good, bad] = [terminal.paint('green', '✓'), terminal.paint('yellow', '!')]
+  const isReady = isInteractive(context) && rows.every(({ fix }) => fix === undefined)
+  const width = Math.max(0, ...rows.map(({ area }) => area.length))
   const indent = ' '.repeat(width + 4)
   const below = (text: string) => wrap(neutral(text), terminal.width - width - 5)
-  return rows.flatMap(({ area, says, fix }) => {
+  const lines = rows.flatMap(({ area, says, fix }) => {
     const [first = '', ...more] = below(says)
     return [
-      `${terminal.paint('yellow', '!')} ${area.padEnd(width)}  ${first}`,
+      `${fix === undefined ? good : bad} ${area.padEnd(width)}  ${first}`,
       ...more.map(line => `${indent}${line}`),
-      ...below(`→ ${fix}`).map(line => `${indent}${terminal.paint('dim', line)}`),
+      ...(fix === undefined ? [] : below(`→ ${fix}`)).map(line => `${indent}${terminal.paint('dim', line)}`),
     ]
   })
+  return isReady ? [`${good} ${ALL_RIGHT}`, ...lines] : lines
 }
 
 const ALL_RIGHT = 'Ready: agent, login, account, budgets, checkout, checks, sandbox and disk.'
@@ -372,13 +375,15 @@ function unprovenEffect({ config: { gates } }: LoadedConfig, why: Unchecked['why
   return '; until then work stays unverified on its branch and is not merged'
 }
 
-async function checkSandbox({ loaded, project, context }: PreflightFacts): Promise<PreflightRow[]> {
+async function checkSandbox({ loaded, project, chosen, context }: PreflightFacts): Promise<PreflightRow[]> {
   const home = context.env['HOME'] ?? '/'
   const subject = { name: 'An agent', asksEveryCall: true, project, home, paths: context.paths }
-  const { missing } = await planSandbox(loaded.config, subject)
-  if (!missing) return []
-  const says = `there is no sandbox: what the agent writes and runs can do all that you can (${missing.problem})`
-  return [{ area: 'sandbox', says, fix: missing.install }]
+  const { settings, missing } = await planSandbox(loaded.config, subject)
+  const [area, hosts] = ['sandbox', loaded.config.agents.network]
+  if (settings) return [{ area, says: `with ${describeNetwork(hosts, findManifest(chosen).hold === 'every-call')}` }]
+  const why = missing?.problem ?? 'agents.sandbox is off'
+  const says = `there is no sandbox: what the agent writes and runs can do all that you can (${why})`
+  return [{ area, says, fix: missing?.install ?? 'pcc config set agents.sandbox auto' }]
 }
 
 function checkDisk({ loaded, context: { paths } }: PreflightFacts): PreflightRow[] {

@@ -72,9 +72,17 @@ export function spentText({ spent }: Pick<Report, 'spent'>): string {
     `${shortCount(spent.input_tokens)} tokens in, ${shortCount(spent.output_tokens)} out`,
     counted(spent.turns, 'turn'),
     `${fullCount(spent.tool_calls)} ${spent.tool_calls === 1 ? 'tool call' : 'tool calls'}`,
-    counted(spent.sessions, 'session') + (spent.unbounded > 0 ? ` (${spent.unbounded} without a sandbox)` : ''),
+    counted(spent.sessions, 'session'),
     `${duration(spent.worked_ms)} of work`,
   ].join(' · ')
+}
+
+/** That code ran which nothing bounded, if any did. */
+export function unboundedText({ spent: { sessions, unbounded } }: Pick<Report, 'spent'>): string[] {
+  if (unbounded === 0) return []
+  return [
+    `${unbounded} of ${counted(sessions, 'session')}: what their agents wrote and ran could do all that you can (pcc doctor says why)`,
+  ]
 }
 
 /** `By purpose: work $4.00, 120K tokens · verifier $0.21, 9K tokens`; nothing if all of it was work. */

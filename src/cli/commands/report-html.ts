@@ -44,6 +44,10 @@ ${timeline === '' ? '' : `<h2>When</h2><div class="time" id="timeline">${timelin
 ${report.graph.length === 0 ? '' : `<h2>Tasks and what comes after what</h2><div class="picture" id="graph">${drawSvg(report.graph)}</div><ul class="order">${report.graph.map(graphItem).join('\n')}</ul>`}
 ${section('Refused', report.refused.map(refusedItem))}
 ${section(
+  'Without a sandbox',
+  format.unboundedText(report).map(line => `<li>${text(line)}</li>`),
+)}
+${section(
   'Spent',
   [
     format.spentText(report),

@@ -103,6 +103,11 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
     ...waitingLines(report, terminal),
     ...section('Refused', refusedLines(report, terminal), terminal),
     ...section(
+      'Without a sandbox',
+      format.unboundedText(report).flatMap(line => wrapped(line, terminal)),
+      terminal,
+    ),
+    ...section(
       'Spent',
       [
         format.spentText(report),

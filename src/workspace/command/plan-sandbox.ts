@@ -54,8 +54,7 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   const settings: SandboxSettings = {
     // Tried only once: who was admitted because of the sandbox is never started without it.
     ...{ mode: 'required', made },
-    // Its calls are judged, and people's own servers and databases must work for it.
-    network: asksEveryCall && network.length === 0 ? ['*'] : network,
+    network: networkInside(network, asksEveryCall),
     // A worktree's dependencies may be links into the project. The agent's own settings may name the launcher of hooks, which says
     // nothing in a sandbox; without it some agents refuse every call.
     read: [
@@ -74,6 +73,19 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   if (exposed) return { settings: undefined, missing: exposed }
   const remote = networkFileSystem(await statfs(worktree ?? project).catch(() => undefined))
   return { settings, ...(remote !== undefined && { remote }) }
+}
+
+/** The network of an agent, or of a command. Where every call is judged it is the machine's, because people's own servers and databases must work. */
+export function networkInside(listed: readonly string[], asksEveryCall: boolean): string[] {
+  return asksEveryCall && listed.length === 0 ? ['*'] : [...listed]
+}
+
+/** Which network that is, for a person. */
+export function describeNetwork(listed: readonly string[], asksEveryCall: boolean): string {
+  if (networkInside(listed, asksEveryCall).includes('*'))
+    return "the machine's network, with its metadata addresses, which the judge refuses by name"
+  const more = listed.length === 0 ? '' : ` and of ${listed.join(', ')} (agents.network)`
+  return `no network but that of the agent's vendor${more}`
 }
 
 /** File systems that other machines write too, by the numbers that Linux gives them. */

@@ -129,7 +129,7 @@ test('every problem is named with what to do about it, and one failure hides no 
   assert.match(findingText(await doctor(pcc), 'clock', 'problem'), /behind the newest thing .* → Set the clock/)
 })
 
-test('abstract sockets that stay open on an old kernel are named with what helps, and a network by a list has none', () => {
+test('which network holds is said; abstract sockets that stay open on an old kernel are named with what helps, and a network by a list has none', () => {
   const program = { program: '/usr/bin/bwrap', version: '0.8.0' }
   const levels = (hosts: string[], closes: boolean) =>
     describeSandbox(program, hosts, () => closes).map(({ level }) => level)
@@ -137,6 +137,10 @@ test('abstract sockets that stay open on an old kernel are named with what helps
   assert.deepEqual(levels([], false), ['ok', 'warning'])
   assert.deepEqual(levels(['*'], true), ['ok'])
   assert.deepEqual(levels(['host.example'], false), ['ok'])
+  const [said] = describeSandbox(program, [], () => true)
+  assert.match(said?.says ?? '', /with the machine's network, with its metadata addresses, which the judge refuses/)
+  const [listed] = describeSandbox(program, ['a.example', '[::1]:5'], () => true)
+  assert.match(listed?.says ?? '', /no network but that of the agent's vendor and of a\.example, \[::1\]:5/)
   const [, warning] = describeSandbox(program, ['*'], () => false)
   assert.match(`${warning?.says} → ${warning?.mend}`, /abstract sockets.* → Use Linux 6\.12 .*agents\.network.*xhost/)
 })

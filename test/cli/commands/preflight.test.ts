@@ -16,10 +16,8 @@ import { onTerminal } from '../../e2e/pty.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { pccFor } from '../pcc.ts'
 
-const OFF = { PCC_AGENTS_SANDBOX: 'off' }
-
 test('before a run each thing that is not right is one line with what helps, on standard error; a clean project has none', async t => {
-  const pcc = pccFor(t, OFF)
+  const pcc = pccFor(t)
   const project = gitProject(t, { 'a.txt': 'a\n', '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(project), stdio: 'pipe' })
   await pcc.run(['task', 'add', 'x', '--project', project])
@@ -39,6 +37,11 @@ test('before a run each thing that is not right is one line with what helps, on 
   mkdirSync(join(pcc.home, '.claude'))
   writeFileSync(join(pcc.home, '.claude', '.credentials.json'), '{}')
   assert.equal((await pcc.run(['run', project, '--dry-run'])).stderr, '')
+  const open = await pcc.run(['run', project, '--dry-run'], { env: { PCC_AGENTS_SANDBOX: 'off' } })
+  assert.match(
+    open.stderr,
+    /^! sandbox +there is no sandbox: what the agent writes and runs can do all that you can[\s\S]*→ pcc config set agents\.sandbox auto\n$/,
+  )
   git('checkout', '-q', '--detach')
   assert.match(
     (await pcc.run(['run', project, '--dry-run'])).stderr,
@@ -47,7 +50,7 @@ test('before a run each thing that is not right is one line with what helps, on 
 })
 
 test('a repository without a commit is named before a run, with the first commit that helps; files belong to it', async t => {
-  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const pcc = pccFor(t, { ANTHROPIC_API_KEY: 'k' })
   const project = tempDir(t)
   execFileSync('git', ['init', '-q'], { cwd: project, env: bareEnv(project) })
   const seen = async () => (await pcc.run(['run', project, '--dry-run'])).stderr
@@ -59,7 +62,7 @@ test('a repository without a commit is named before a run, with the first commit
   assert.match(await seen(), /→ git add --all && git commit -m 'First commit'\n/)
 })
 
-const ASK = { ...OFF, ANTHROPIC_API_KEY: 'k', PCC_GATES_UNPROVEN: 'ask' }
+const ASK = { ANTHROPIC_API_KEY: 'k', PCC_GATES_UNPROVEN: 'ask' }
 const CHECKED = { 'package.json': '{"scripts":{"test":"node --test"}}\n' }
 
 test('before a run the checks that are not set up are named, with what becomes of the work until they are', async t => {
@@ -104,11 +107,13 @@ test('a yes to the checks agrees to nothing else that a project brings in', asyn
 })
 
 test('at a terminal a person is asked whether to mend it now, and it is done before the run begins', async t => {
-  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const pcc = pccFor(t, { ANTHROPIC_API_KEY: 'k' })
   const project = gitProject(t, { '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
   execFileSync('git', ['checkout', '-q', '--detach'], { cwd: project, env: bareEnv(project), stdio: 'pipe' })
   const terminal = onTerminal(t, pcc, ['run', project])
-  await terminal.see(/! branch [\s\S]*! trust +left out[\s\S]*Run now: git switch main\? \[Y\/n\]/)
+  await terminal.see(
+    /! branch [\s\S]*! trust +left out[\s\S]*✓ sandbox +with the machine's network[\s\S]*Run now: git switch main\? \[Y\/n\]/,
+  )
   terminal.type('\r')
   await terminal.see(/Let this content take effect[\s\S]*\[y\/N\]/)
   terminal.type('y\r')
@@ -121,7 +126,7 @@ test('at a terminal a person is asked whether to mend it now, and it is done bef
 })
 
 test('Ctrl+C at a question before a run ends the command: no run begins', async t => {
-  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const pcc = pccFor(t, { ANTHROPIC_API_KEY: 'k' })
   const files = { 'a.txt': 'a\n', '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' }
   const project = gitProject(t, files)
   const untrusted = onTerminal(t, pcc, ['run', project, '--detach'])
@@ -138,7 +143,7 @@ test('Ctrl+C at a question before a run ends the command: no run begins', async 
 })
 
 test('a check whose program is not on the PATH is named before a run, with the file to change', async t => {
-  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'k' })
+  const pcc = pccFor(t, { ANTHROPIC_API_KEY: 'k' })
   const gates =
     'build = "cd src && CI=1 no-such-builder all"\nlint = "test -d ."\ntest = "no-such-python -m unittest"\n'
   const project = gitProject(t, { '.perpetualcc.toml': `version = 1\n[gates]\n${gates}` })
@@ -170,7 +175,7 @@ test('what is run at once uses the settings and the data that the command itself
 })
 
 test('a login that was refused is named before a run, for that key alone and without a run that may be over', async t => {
-  const pcc = pccFor(t, { ...OFF, ANTHROPIC_API_KEY: 'refused' })
+  const pcc = pccFor(t, { ANTHROPIC_API_KEY: 'refused' })
   const project = gitProject(t, { '.perpetualcc.toml': 'version = 1\n' })
   const { database } = appPathsFor({ env: pcc.env })
   mkdirSync(dirname(database), { recursive: true })
@@ -238,7 +243,7 @@ test('an agent whose program is not there is named before the work begins, with 
 })
 
 test('without a terminal a start says what is not right before anything of the session', async t => {
-  const pcc = pccFor(t, OFF)
+  const pcc = pccFor(t)
   const child = pcc.spawn(['start', gitProject(t), '--task', 'x', '--detach', '--agent', join(pcc.home, 'none')])
   let both = ''
   for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', text => (both += text))
