@@ -24,16 +24,20 @@ export async function findTask(reference: string, store: Store, options: FindOpt
 interface Reading {
   project: string | undefined
   ref: string
+  /** Whether the reference can be read in other ways too: then the beginning of an id means a task of this project only. */
+  isOneOfSeveral: boolean
 }
 
 /** What a reference may mean: both the path of a project and the name of a task, such as `owner/name#7`, may have a `#` in it. */
 function readReference(reference: string, project: string | undefined): Reading[] {
   const marks = reference.startsWith('/') ? [...reference.matchAll(/#/g)].map(({ index }) => index) : []
-  const readings = marks.map(at => ({ project: reference.slice(0, at), ref: reference.slice(at + 1) }))
-  return readings.length > 0 ? readings : [{ project, ref: reference }]
+  if (marks.length === 0) return [{ project, ref: reference, isOneOfSeveral: false }]
+  const isOneOfSeveral = marks.length > 1
+  return marks.map(at => ({ project: reference.slice(0, at), ref: reference.slice(at + 1), isOneOfSeveral }))
 }
 
-async function lookUpTask({ project, ref }: Reading, { tasks }: Store, tx: Tx | undefined): Promise<Task | undefined> {
+async function lookUpTask(reading: Reading, { tasks }: Store, tx: Tx | undefined): Promise<Task | undefined> {
+  const { project, ref, isOneOfSeveral } = reading
   const word = ref.trim().toLowerCase()
   const id = word.startsWith('t-') ? word : `t-${word}`
   const exact = id.length === 8 ? await tasks.get(id, tx) : undefined
@@ -43,7 +47,9 @@ async function lookUpTask({ project, ref }: Reading, { tasks }: Store, tx: Tx | 
   const own = named.findLast(task => task.project === project)
   if (own) return own
   const isId = /^t-[0-9a-f]{1,5}$/.test(id)
-  const [first, ...others] = [...(isId ? await tasks.beginning(id, tx) : []), ...named]
+  const beginning = isId ? await tasks.beginning(id, tx) : []
+  const meant = isOneOfSeveral ? beginning.filter(task => task.project === project) : beginning
+  const [first, ...others] = [...meant, ...named]
   if (!first || others.length === 0) return first
   throw new AppError('task_ambiguous', { ref, matches: nameTasks([first, ...others]) })
 }
