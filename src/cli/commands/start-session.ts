@@ -32,18 +32,22 @@ export async function startSession({ path, options, context, client }: StartCall
   const [env, keys] = [await sessionEnvironment(caller), await brainKeys(caller)]
   const { config, settings } = callerSettings(context.paths, context.env)
   const asks = !options.detach && isInteractive(context)
-  // Before the session starts, so that a person can mend it and its lines come before the output. With --quiet nobody would see them.
-  if (asks || !context.quiet) {
+  const check = async () => {
+    if (!asks && context.quiet) return // nobody would see its lines
     const { preflight } = await import('./preflight.ts')
     const merges = options.worktree === true
     await preflight({ project, env, agent: options.agent, merges, client, context, offers: asks })
   }
+  // A person at the terminal may mend something first. Anybody else gets the same lines before the output, without waiting for them.
+  if (asks) await check()
   const started = client.request<SessionView>('POST', '/sessions', {
     ...buildRequest({ project, work, env, options }),
     config,
     settings: { ...settings, ...keys },
     ...(asks && { attach: true }),
   })
+  started.catch(() => undefined) // it is awaited below, after the lines of the check
+  if (!asks) await sendFirst().then(check)
   if (options.detach) return printDetached(await started, queueText, context)
   const [session, [{ runLiveView }, { startHeader }]] = await Promise.all([started, loadView()])
   if (!context.json && !context.quiet) {
@@ -54,12 +58,14 @@ export async function startSession({ path, options, context, client }: StartCall
   return runLiveView({ client, session, context, after: 0, env: { ...env, ...keys } })
 }
 
-/**
- * Loads the view while the daemon works, but only after the request is sent, because loading blocks the event loop. A socket
- * connects in one turn of the event loop and is written to in the next.
- */
-async function loadView() {
+/** Waits until a request is sent, because loading code blocks the event loop. A socket connects in one turn of it and is written to in the next. */
+async function sendFirst(): Promise<void> {
   for (let turn = 0; turn < 2; turn++) await new Promise(resolve => setImmediate(resolve))
+}
+
+/** Loads the view while the daemon works. */
+async function loadView() {
+  await sendFirst()
   return Promise.all([import('../live/watch.ts'), import('../render/session-page.ts')])
 }
 

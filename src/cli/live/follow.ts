@@ -51,6 +51,8 @@ export interface PollOptions {
   signal: AbortSignal
   /** Whether an event is a reason to poll. */
   isTelling(event: StoredEvent): boolean
+  /** Whether it is one to poll at once, however short ago the last poll was. */
+  isUrgent?(event: StoredEvent): boolean
   /** Polls again after this time even if nothing happened. */
   everyMs: number
   /** The least time between two polls: a hundred events within it cause one poll. */
@@ -60,19 +62,27 @@ export interface PollOptions {
 }
 
 /** Polls at once, after every relevant event and at intervals, until the signal is aborted or `look` returns `over`. */
-export async function pollOnEvents({ client, signal, isTelling, everyMs, apartMs, look }: PollOptions): Promise<void> {
+export async function pollOnEvents(options: PollOptions): Promise<void> {
+  const { signal, everyMs, apartMs, look } = options
   const over = new AbortController()
   const ended = AbortSignal.any([signal, over.signal])
   let wake = () => {}
-  const listening = listenForEvents({ client, signal: ended, isTelling, apartMs }, () => wake())
+  let hurry = () => {}
+  const onEvent = (event: StoredEvent) => {
+    if (options.isUrgent?.(event)) hurry()
+    if (options.isTelling(event)) wake()
+  }
+  const listening = listenForEvents({ ...options, signal: ended }, onEvent)
   try {
     while (!ended.aborted) {
+      const urgent = new AbortController()
+      hurry = () => urgent.abort()
       const nextEvent = new Promise<void>(resolve => {
         wake = resolve
       })
       const outcome = await look()
       if (outcome === 'over') return
-      await pause(outcome === 'missed' ? apartMs * 4 : apartMs, ended)
+      await pause(outcome === 'missed' ? apartMs * 4 : apartMs, AbortSignal.any([ended, urgent.signal]))
       const woken = new AbortController()
       if (outcome === 'seen') await Promise.race([nextEvent, pause(everyMs, AbortSignal.any([ended, woken.signal]))])
       woken.abort()
@@ -84,12 +94,12 @@ export async function pollOnEvents({ client, signal, isTelling, everyMs, apartMs
 }
 
 async function listenForEvents(
-  { client, signal, isTelling, apartMs }: Pick<PollOptions, 'client' | 'signal' | 'isTelling' | 'apartMs'>,
-  wake: () => void,
+  { client, signal, apartMs }: Pick<PollOptions, 'client' | 'signal' | 'apartMs'>,
+  onEvent: (event: StoredEvent) => void,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
-      for await (const event of client.stream('/events?from=now', { after: 0, signal })) if (isTelling(event)) wake()
+      for await (const event of client.stream('/events?from=now', { after: 0, signal })) onEvent(event)
     } catch {
       // The next poll reports that the daemon is gone.
     }
@@ -138,8 +148,9 @@ export async function followRun(feed: RunFeed): Promise<RunDetail | undefined> {
     }
   }
   const isTelling = ({ kind }: StoredEvent) => !IGNORED.test(kind) && (detailed || !AGENT_STEP.test(kind))
+  const isUrgent = ({ kind, subject }: StoredEvent) => kind === 'run.ended' && subject === run
   // Every five seconds even without events, because clocks and quota change without any.
-  await pollOnEvents({ client, signal, isTelling, everyMs: 5_000, apartMs: 120, look: poll })
+  await pollOnEvents({ client, signal, isTelling, isUrgent, everyMs: 5_000, apartMs: 120, look: poll })
   return ended
 }
 

@@ -9,7 +9,7 @@ import type { RunDetail, RunPlan, RunTarget, StartRun } from '../../../domain/ru
 import type { TaskView } from '../../../domain/task.ts'
 import { openClient } from '../../connection/client.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
-import type { CommandContext } from '../../context.ts'
+import { type CommandContext, isInteractive } from '../../context.ts'
 import { RemoteError } from '../../errors.ts'
 import { counted, money, shownPath } from '../../render/format.ts'
 import { cut, firstLine, type Terminal, wrap } from '../../render/text.ts'
@@ -65,12 +65,16 @@ export async function startRun(targetName: string, flags: RunFlags, context: Com
   }
   const [plan] = await Promise.all([
     json || quiet ? undefined : client.request<RunPlan>('POST', '/runs/plan', request),
-    ready,
+    // A person at the terminal may mend something first. Anybody else gets the same lines while the run begins.
+    when || isInteractive(context) ? ready : undefined,
   ])
   // A dry run needs none of it.
   const { setSchedule, watchRun } = await import('./control.ts')
   if (when) return setSchedule(request, when, { client, context })
-  const run = await client.request<RunDetail>('POST', '/runs', request)
+  const started = client.request<RunDetail>('POST', '/runs', request)
+  started.catch(() => undefined) // it is awaited below, after the lines of the check
+  await ready
+  const run = await started
   if (run.mended) context.note(`Run ${run.id} waited for its account; it goes on with the login of this shell.`)
   if (flags.detach) {
     const lines = [...detachedLines(run), ...(plan ? modelLines(plan, terminal) : [])]
