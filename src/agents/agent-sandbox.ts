@@ -30,7 +30,7 @@ export function withSandboxLine(
   return [open.sandbox ? `${ours}\n- ${SANDBOX_LINE}` : ours, ...(more ? [more] : [])].join('\n\n')
 }
 
-const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead'])
+const READERS = new Set(['Read', 'Grep', 'Glob', 'LS', 'NotebookRead', 'AskUserQuestion'])
 
 /** Whether a session is to read only, or has a list of tools without any that writes. */
 export function isReadOnlySession({ tools, readsOnly }: Pick<OpenSession, 'tools' | 'readsOnly'>): boolean {
