@@ -51,10 +51,11 @@ test('an agent cannot have them written', async t => {
   assert.throws(() => statSync(join(project, '.perpetualcc.toml')), /ENOENT/)
 })
 
-test('commands of a project’s file are run after pcc trust and not before', async t => {
+test('commands of a project’s file are run in the sandbox, after pcc trust and not before', async t => {
   const pcc = pccFor(t)
+  writeFileSync(join(pcc.home, 'mine'), '')
   const project = projectOf(t, {
-    '.perpetualcc.toml': 'version = 1\n[gates]\nbuild = "echo built"\ntest = "echo tested; exit 4"\n',
+    '.perpetualcc.toml': `version = 1\n[gates]\nbuild = "echo built"\ntest = "test -e ${pcc.home}/mine || exit 4"\n`,
   })
   const before = await pcc.run(['gates', 'run'], { cwd: project })
   assert.equal(before.code, 3, before.stdout)
@@ -65,7 +66,7 @@ test('commands of a project’s file are run after pcc trust and not before', as
   const after = await pcc.run(['gates', 'run'], { cwd: project })
   assert.equal(after.code, 1)
   assert.match(after.stdout, /✓ build +passed {2}echo built/)
-  assert.match(after.stdout, /✗ test +failed {2}echo tested; exit 4 {2}exit 4 {2}whole command only/)
+  assert.match(after.stdout, /✗ test +failed {2}test -e \S+ \|\| exit 4 {2}exit 4 {2}whole command only/)
   const one = await pcc.run(['gates', 'run', '.', '--only', 'build', '--json'], { cwd: project })
   assert.equal(one.code, 0)
   const { checks } = JSON.parse(one.stdout)

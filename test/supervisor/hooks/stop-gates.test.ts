@@ -55,6 +55,13 @@ test('an agent that says that it is done while a test fails goes on with the rep
   assert.equal(runs(world), after, 'nothing runs for files that passed')
 })
 
+test('the checks run in the sandbox', async t => {
+  const file = join(tempDir(t), 'of-the-person') // in the machine's /tmp, which no sandbox shows
+  writeFileSync(file, '')
+  const world = openHookWorld(t, { settings: `[gates]\ntest = "test ! -e ${file} || exit 7; test -e ok"\n` })
+  assert.match((await ask(world)).reason ?? '', /failed with exit code 1\./)
+})
+
 test('nothing runs where the agent does not say that it is done, has a full context or work in the background', async t => {
   const world = openWorld(t)
   for (const more of [
