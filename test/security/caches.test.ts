@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
+import { lookForBubblewrap } from '../../src/base/sandbox/bubblewrap.ts'
 import { openCaches, withLayers } from '../../src/base/sandbox/caches.ts'
 import { openSandbox } from '../../src/base/sandbox/sandbox.ts'
 import { NO_NEEDS } from '../../src/base/sandbox/settings.ts'
@@ -93,6 +94,27 @@ test('where layers cannot be mounted a copy of what was set up takes their place
   assert.equal(readFileSync(join(inside, 'good'), 'utf8'), 'evil\n')
   assert.equal(readFileSync(join(folder, 'npm/good'), 'utf8'), 'good')
   assert.equal(existsSync(join(folder, 'npm/more')), false)
+})
+
+test('a disk without room for package caches is named, with what may be deleted', async t => {
+  const [project, home, full] = [gitProject(t), tempDir(t), tempDir(t)]
+  const module = (path: string) => JSON.stringify(join(import.meta.dirname, '../../src/base/sandbox', path))
+  const program = JSON.stringify(await lookForBubblewrap())
+  const script = `
+    import { openSandbox } from ${module('sandbox.ts')}
+    import { NO_NEEDS } from ${module('settings.ts')}
+    const caches = { folder: ${JSON.stringify(join(full, 'caches'))} }
+    const settings = { mode: 'required', network: ['*'], read: [], write: [], hidden: [], caches }
+    const opening = { bubblewrap: ${program}, settings, needs: NO_NEEDS, env: process.env, reading: false, log() {} }
+    await using sandbox = openSandbox(opening)
+    const inside = { command: '/bin/true', args: [], cwd: ${JSON.stringify(project)}, env: process.env, shows: [], writes: [] }
+    try { sandbox.wrap(inside, { pidNamespace: true }) } catch (error) { console.log(error.code, error.message, error.next) }`
+  // A file system of a few files, which only this command sees.
+  const line = 'mount -t tmpfs -o nr_inodes=4 none "$0" && exec "$@"'
+  const inside = [process.execPath, '--input-type=module-typescript', '-e', script]
+  const args = ['--map-root-user', '--mount', '/bin/sh', '-c', line, full, ...inside]
+  const said = execFileSync('unshare', args, { env: bareEnv(home), encoding: 'utf8' })
+  assert.match(said, /^sandbox_folder .*caches\/\S+ cannot be used \(ENOSPC\)\. .*Free some space\. The package caches/)
 })
 
 test('the same holds for an ordinary user', async t => {

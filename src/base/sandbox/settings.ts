@@ -21,6 +21,8 @@ export interface SandboxSettings {
   read: string[]
   /** Paths outside the project that may be written. */
   write: string[]
+  /** Folders of the project that are read-only, because pcc itself runs from them. */
+  kept?: string[] | undefined
   /** Directories that are hidden completely, because no agent needs them. */
   hidden: string[]
   /** The repository of the project, if there is one. */

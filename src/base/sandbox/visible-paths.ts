@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
 import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
+import { packagePath } from '../program.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
 import type { ReadGitSettings } from './git.ts'
@@ -77,7 +78,7 @@ export function mountsFor(
   const writable = existing([...written, ...inside.writes, ...own.state, ...(folder?.writable ?? [])])
   // The settings may show a home directory, but never our own hidden paths.
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
-  const kept = [...git.kept, ...(reading ? [] : gitSettings.files)]
+  const kept = [...git.kept, ...(reading ? [] : [...gitSettings.files, ...(settings.kept ?? [])])]
   refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
   refuseLinks(folder?.readOnly ?? [], folder?.writable ?? [])
   const { folders: caches, layers } = openCaches(home, settings.caches, { scratch: scratch.caches })
@@ -185,6 +186,12 @@ function programPaths({ command, args, env, cwd }: SandboxedCommand, hidden: str
     ...librariesOf(path).filter(folder => !exposes(dirname(folder))),
   ])
   return needed.filter(path => !exposes(path) && covers.some(cover => isInside(path, cover)))
+}
+
+/** The packages in this folder from which pcc itself runs: who changes them has what they like run by the person's next command. */
+export function packagesOfPcc(folder: string, files = [packagePath('bin/pcc.js'), process.execPath]): string[] {
+  const inside = files.filter(file => isInside(file, folder)).map(file => file.slice(folder.length))
+  return [...new Set(inside.flatMap(packagesAround))].map(path => `${folder}${path}`)
 }
 
 /** A package finds others in the `node_modules` that contains it, and nothing else is there. */

@@ -15,7 +15,7 @@ import type { LoadedConfig } from '../../domain/config/load.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import type { QuotaView } from '../../domain/quota.ts'
 import { vendorOf } from '../../domain/vendors.ts'
-import { describeNetwork, planSandbox } from '../../workspace/command/plan-sandbox.ts'
+import { describeNetwork, planSandbox, sandboxProblems, UNBOUNDED } from '../../workspace/command/plan-sandbox.ts'
 import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { askGitLine } from '../../workspace/git/refs.ts'
@@ -375,15 +375,14 @@ function unprovenEffect({ config: { gates } }: LoadedConfig, why: Unchecked['why
   return '; until then work stays unverified on its branch and is not merged'
 }
 
-async function checkSandbox({ loaded, project, chosen, context }: PreflightFacts): Promise<PreflightRow[]> {
+async function checkSandbox({ loaded: { config }, project, chosen, context }: PreflightFacts): Promise<PreflightRow[]> {
   const home = context.env['HOME'] ?? '/'
   const subject = { name: 'An agent', asksEveryCall: true, project, home, paths: context.paths }
-  const { settings, missing } = await planSandbox(loaded.config, subject)
-  const [area, hosts] = ['sandbox', loaded.config.agents.network]
-  if (settings) return [{ area, says: `with ${describeNetwork(hosts, findManifest(chosen).hold === 'every-call')}` }]
-  const why = missing?.problem ?? 'agents.sandbox is off'
-  const says = `there is no sandbox: what the agent writes and runs can do all that you can (${why})`
-  return [{ area, says, fix: missing?.install ?? 'pcc config set agents.sandbox auto' }]
+  const [area, plan] = ['sandbox', await planSandbox(config, subject)]
+  if (config.agents.sandbox === 'off') return [{ area, says: UNBOUNDED, fix: 'pcc config set agents.sandbox auto' }]
+  const network = describeNetwork(config.agents.network, findManifest(chosen).hold === 'every-call')
+  const rows = sandboxProblems(plan).map(row => ({ area, ...row }))
+  return plan.settings ? [...rows, { area, says: `with ${network}` }] : rows
 }
 
 function checkDisk({ loaded, context: { paths } }: PreflightFacts): PreflightRow[] {

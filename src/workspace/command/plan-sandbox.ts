@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, type Stats } from 'node:fs'
-import { lstat, readFile, realpath, statfs } from 'node:fs/promises'
+import { lstat, readFile, realpath, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type AppPaths, hookLauncher, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
@@ -10,7 +10,7 @@ import { makeScratch, type Scratch } from '../../base/sandbox/home.ts'
 import { passesLinkOfCheckout } from '../../base/sandbox/mount-sources.ts'
 import { openSandbox, type Sandbox } from '../../base/sandbox/sandbox.ts'
 import { NO_NEEDS, type SandboxSettings } from '../../base/sandbox/settings.ts'
-import { checkProject } from '../../base/sandbox/visible-paths.ts'
+import { checkProject, packagesOfPcc } from '../../base/sandbox/visible-paths.ts'
 import { pathOutsideProjects } from '../../base/search-path.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { git } from '../git/git.ts'
@@ -23,6 +23,8 @@ export interface SandboxPlan {
   missing?: Extract<Bubblewrap, { problem: string }> | undefined
   /** The kind of the network file system that the project is on, if it is on one. */
   remote?: string | undefined
+  /** The project or the home, if it is another user's and closed to others: nobody has the rights of root inside. */
+  foreign?: string | undefined
 }
 
 export interface SandboxSubject {
@@ -51,6 +53,7 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   if ('problem' in made) return { settings: undefined, missing: made }
   // An agent of the checkout around it may have put the link in its place: it could lead to what must stay hidden, and then there would be no sandbox.
   if (passesLinkOfCheckout(project)) throw new AppError('sandbox_link', { path: project })
+  const kept = packagesOfPcc(worktree ?? project)
   const settings: SandboxSettings = {
     // Tried only once: who was admitted because of the sandbox is never started without it.
     ...{ mode: 'required', made },
@@ -63,6 +66,7 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
       ...(worktree === undefined ? [] : [project]),
     ],
     write,
+    ...(kept.length > 0 && { kept }),
     hidden: [...new Set([...ownFolders(paths), dirname(paths.socket)])],
     git: await findSharedGit(project, worktree),
     ...(worktree !== undefined && { branches: 'pcc' }),
@@ -72,7 +76,19 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   const exposed = asksEveryCall && mode === 'auto' ? findExposed(project, settings, home) : undefined
   if (exposed) return { settings: undefined, missing: exposed }
   const remote = networkFileSystem(await statfs(worktree ?? project).catch(() => undefined))
-  return { settings, ...(remote !== undefined && { remote }) }
+  const foreign = await findForeign([worktree ?? project, home])
+  return { settings, ...(remote !== undefined && { remote }), ...(foreign !== undefined && { foreign }) }
+}
+
+/** The first folder that somebody without rights of root may not write. */
+async function findForeign(folders: readonly string[]): Promise<string | undefined> {
+  const groups = [process.getgid?.(), ...(process.getgroups?.() ?? [])]
+  for (const folder of folders) {
+    const stats = await stat(folder).catch(() => undefined)
+    if (!stats || stats.uid === process.getuid?.()) continue
+    if ((stats.mode & (groups.includes(stats.gid) ? 0o020 : 0o002)) === 0) return folder
+  }
+  return undefined
 }
 
 /** The network of an agent, or of a command. Where every call is judged it is the machine's, because people's own servers and databases must work. */
@@ -101,15 +117,39 @@ export function networkFileSystem(stats: { type: number } | undefined): string |
   return stats && NETWORK_FILE_SYSTEMS.get(stats.type >>> 0)
 }
 
-/** What a person is told where there is no sandbox: code that an agent writes and runs is bounded by nothing else. */
-export function sandboxNotes({ missing, remote }: SandboxPlan): string[] {
-  if (remote !== undefined)
-    return [
-      `The project is on a network file system (${remote}): the sandbox bounds what runs on this machine, not what others write there. Keep it on a disk of this machine if you do not trust them.`,
-    ]
-  if (!missing) return []
-  const { problem, install } = missing
-  return [`There is no sandbox: what the agent writes and runs can do all that you can (${problem}). ${install}`]
+/** What a person has to know about a sandbox before something runs in it or without it, each with what helps. */
+export function sandboxProblems({ settings, missing, remote, foreign }: SandboxPlan): { says: string; fix: string }[] {
+  if (missing) return [{ says: `${UNBOUNDED} (${missing.problem})`, fix: missing.install }]
+  return [
+    ...(remote === undefined
+      ? []
+      : [
+          {
+            says: `The project is on a network file system (${remote}): the sandbox bounds what runs on this machine, not what others write there`,
+            fix: 'Keep it on a disk of this machine if you do not trust them.',
+          },
+        ]),
+    ...(foreign === undefined
+      ? []
+      : [
+          {
+            says: `${foreign} belongs to another user, and nobody has the rights of root in the sandbox: the agent cannot write there`,
+            fix: 'Run pcc as that user, or give the folder to yourself with chown.',
+          },
+        ]),
+    ...(settings?.kept ?? []).map(folder => ({
+      says: `pcc itself runs from ${folder}, so the sandbox has it read-only: no package can be installed there`,
+      fix: 'Install pcc for yourself: npm install -g perpetualcc',
+    })),
+  ]
+}
+
+/** Code that an agent writes and runs is bounded by nothing else. */
+export const UNBOUNDED = 'There is no sandbox: what the agent writes and runs can do all that you can'
+
+/** The same, for the notes of a session. */
+export function sandboxNotes(plan: SandboxPlan): string[] {
+  return sandboxProblems(plan).map(({ says, fix }) => `${says}. ${fix}`)
 }
 
 /** Where sandboxes keep their home and /tmp while they exist. */

@@ -360,6 +360,17 @@ sandboxed('caches, a home or a folder of ours that cannot be used are named, wit
   assert.throws(() => other.start('/bin/true'), refused(`${file}/.agent`))
 })
 
+sandboxed('packages from which pcc itself runs cannot be changed, moved or replaced', async t => {
+  const project = gitProject(t)
+  const kept = join(project, 'node_modules')
+  mkdirSync(join(kept, 'perpetualcc'), { recursive: true })
+  const { sh } = await inSandbox(t, { project, settings: { kept: [kept] } })
+  const { out } = await sh(
+    'for f in perpetualcc/pcc.js other.js; do (echo x > node_modules/$f) 2>/dev/null && echo wrote $f; done; mv node_modules away 2>/dev/null && echo moved; rm -rf node_modules 2>/dev/null; ls node_modules; touch beside && echo beside',
+  )
+  assert.equal(out, 'perpetualcc\nbeside')
+})
+
 sandboxed('a project that holds the home directory is refused', async t => {
   const project = tempDir(t)
   const home = join(project, 'me')

@@ -40,7 +40,7 @@ test('before a run each thing that is not right is one line with what helps, on 
   const open = await pcc.run(['run', project, '--dry-run'], { env: { PCC_AGENTS_SANDBOX: 'off' } })
   assert.match(
     open.stderr,
-    /^! sandbox +there is no sandbox: what the agent writes and runs can do all that you can[\s\S]*→ pcc config set agents\.sandbox auto\n$/,
+    /^! sandbox +There is no sandbox: what the agent writes and runs can do all that you can[\s\S]*→ pcc config set agents\.sandbox auto\n$/,
   )
   git('checkout', '-q', '--detach')
   assert.match(

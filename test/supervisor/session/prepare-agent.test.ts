@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { findBubblewrap } from '../../../src/base/sandbox/bubblewrap.ts'
+import type { SandboxSettings } from '../../../src/base/sandbox/settings.ts'
+import { packagesOfPcc } from '../../../src/base/sandbox/visible-paths.ts'
 import { readModelSetup } from '../../../src/brain/open.ts'
 import { accountOf, formerAccounts } from '../../../src/domain/account.ts'
 import { STANDARD_AGENT_ENV } from '../../../src/domain/agent-env.ts'
@@ -158,6 +161,36 @@ test('a project on a network file system is said to be on one', () => {
     sandboxNotes({ settings: undefined, remote: 'NFS' })[0] ?? '',
     /network file system \(NFS\).*disk of this/,
   )
+})
+
+test('a project or a home of another user that a sandbox cannot write is named, with what to do', async t => {
+  if (!('program' in (await findBubblewrap()))) return
+  const [project, home, given] = [tempDir(t), tempDir(t), tempDir(t)]
+  if (process.getuid?.() === 0) chownSync(given, 12345, 12345)
+  const foreign = process.getuid?.() === 0 ? given : '/usr'
+  const plan = (of: { project: string; home: string }) => planSandbox(configWith({}), { ...where(of.project), ...of })
+  assert.equal((await plan({ project, home })).foreign, undefined)
+  for (const of of [
+    { project: foreign, home },
+    { project, home: foreign },
+  ])
+    assert.match(
+      sandboxNotes(await plan(of))[0] ?? '',
+      new RegExp(`^${foreign} belongs to another user.* Run pcc as that user`),
+    )
+  chmodSync(given, 0o777)
+  assert.equal((await plan({ project: given, home })).foreign, undefined, 'everybody may write it')
+})
+
+test('packages of the project from which pcc itself runs are read-only, and that is said', async () => {
+  const inProject = '/p/node_modules/.pnpm/pcc@1/node_modules/perpetualcc/bin/pcc.js'
+  assert.deepEqual(packagesOfPcc('/p', [inProject, '/p/node_modules/node/bin/node']), ['/p/node_modules'])
+  assert.deepEqual(packagesOfPcc('/w/node_modules/p', ['/w/node_modules/perpetualcc/bin/pcc.js', '/p/bin/node']), [])
+  if (!('program' in (await findBubblewrap()))) return
+  const root = join(import.meta.dirname, '../../..') // the tests of a checkout run with a Node of its own
+  assert.deepEqual((await planSandbox(configWith({}), where(root))).settings?.kept ?? [], packagesOfPcc(root))
+  const settings = { kept: ['/p/node_modules'] } as unknown as SandboxSettings
+  assert.match(sandboxNotes({ settings })[0] ?? '', /runs from \/p\/node_modules.*read-only.* npm install -g /)
 })
 
 test('the folder of a socket outside of the data directory is hidden too', async t => {
