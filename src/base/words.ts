@@ -147,3 +147,8 @@ export function parseInteger(text: string): number | undefined {
 export function parseShare(text: string): number | undefined {
   return /^(0(\.\d+)?|1(\.0+)?|\.\d+)$/.test(text) ? Number(text) : undefined
 }
+
+/** A sentence as it goes on after a colon. */
+export function lowerFirst(text: string): string {
+  return `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`
+}

@@ -118,9 +118,9 @@ function runLine({ id, project, state, stopping, tasks }: RunView): string {
 function endedLines(ended: SessionView[], terminal: Terminal, now: number): string[] {
   if (ended.length === 0) return []
   const latest = ended.toSorted((a, b) => (b.ended_at ?? 0) - (a.ended_at ?? 0)).slice(0, MOST_ROWS)
-  const states = Math.max(...latest.map(session => widthOf(statusWords(session).text)))
+  const states = Math.max(...latest.map(session => widthOf(endWords(session).text)))
   const rows = latest.map(session => {
-    const { text, tone } = statusWords(session)
+    const { text, tone } = endWords(session)
     const head = `  ${terminal.paint(tone, text)}${' '.repeat(Math.max(0, states - widthOf(text)))}  ${session.id}  `
     const tail = `  ${ago(now - (session.ended_at ?? now))}`
     const room = Math.min(terminal.width, 100) - widthOf(head)
@@ -133,6 +133,13 @@ function endedLines(ended: SessionView[], terminal: Terminal, now: number): stri
     ...rows,
     ...(ended.length > MOST_ROWS ? [`  and ${ended.length - MOST_ROWS} more: pcc report`] : []),
   ]
+}
+
+/** A task whose agent is done may still fail its checks, wait for its merge or have been reset. */
+function endWords(session: SessionView): ReturnType<typeof statusWords> {
+  const { status, task_state: state } = session
+  const isOpen = state !== undefined && state !== 'done' && state !== 'cancelled'
+  return status === 'completed' && isOpen ? { text: '○ Ended', tone: 'dim' } : statusWords(session)
 }
 
 /** What sessions that are not over are doing, in the order of the output. */

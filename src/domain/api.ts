@@ -4,7 +4,7 @@ import { Answerer } from './escalation.ts'
 import type { EventBody } from './event.ts'
 import { BRAIN_KINDS, SESSION_HOSTS } from './option-values.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
-import { FirstTask, TaskView } from './task.ts'
+import { FirstTask, TaskState, TaskView } from './task.ts'
 
 /** The status that a session shows. It is derived from its row (`statusOf` below) and never stored. */
 export const SessionStatus = z.enum([
@@ -115,6 +115,8 @@ export const SessionView = z.object({
   task_id: z.string().nullable().optional(),
   /** The title of that task. Replies that only confirm an order leave it out. */
   title: z.string().optional(),
+  /** How that task stands: its agent's end is not the end of its checks and its merge. Left out with the title. */
+  task_state: TaskState.optional(),
   /** The run that began it; absent if a person did. */
   run_id: z.string().optional(),
   /** The worktree in which its agent works, and its branch; absent if the agent works in the project itself. */

@@ -169,16 +169,23 @@ export function isSettled({ state, answered_by }: Pick<Escalation, 'state' | 'an
   return state === 'answered' || (state === 'denied' && answered_by !== null)
 }
 
-/** The key that open questions about work share which only lacks the checks of its project: one cause, and one row for a person. */
+/**
+ * The key that open questions about work share which one setting of its project answers: it lacks checks, or only tests fail that failed
+ * before. One cause, and one row for a person.
+ */
 export function uncheckedKey({
   kind,
   project,
   input,
 }: Pick<Escalation, 'kind' | 'project' | 'input'>): string | undefined {
   // Only pcc opens a review. The input of other kinds is an agent's.
-  const isUnchecked = kind === 'review' && input['untilChecked'] === true && typeof input['fix'] === 'string'
-  return isUnchecked ? `unchecked:${project}` : undefined
+  if (kind !== 'review' || typeof input['fix'] !== 'string') return undefined
+  if (typeof input['untilAllowed'] === 'string') return `${FAILED_BEFORE_KEY}${project}:${input['untilAllowed']}`
+  return input['untilChecked'] === true ? `unchecked:${project}` : undefined
 }
+
+/** How the key begins of work that waits because tests fail that failed before it. */
+export const FAILED_BEFORE_KEY = 'failed-before:'
 
 /** The key that tasks of one project share whose checks could not run for the same reason: one cause, and one row for a person. */
 export function brokenCheckKey({

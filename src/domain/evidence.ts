@@ -114,6 +114,8 @@ export interface Concerns {
   why: string
   /** Whether the question goes away when commands are set that check the work. */
   untilChecked: boolean
+  /** What failed before the work too, if the question goes away when the settings let that pass. */
+  untilAllowed?: string | undefined
   /** What a person types so that the work is checked, if nothing else is asked. It is the same for all work of the project. */
   fix?: string | undefined
 }
@@ -143,6 +145,16 @@ export const UNPROVEN = 'unproven'
 export function concernsAbout({ isProven, findings }: Pick<VerificationResult, 'isProven' | 'findings'>): string[] {
   const reviewed = findings.filter(({ weight }) => weight === 'review').map(({ code, text }) => `${code}: ${text}`)
   return [...(isProven ? [] : [UNPROVEN]), ...reviewed]
+}
+
+/** The code of tests that fail now and failed before the work. Weighed as a review, it says that nothing else of the command fails. */
+export const FAILED_BEFORE = 'test.failed_before'
+
+/** The only thing that keeps work from passing, if that failed before the work too; undefined if anything else fails or cannot run. */
+export function findFailedBefore(checks: readonly Pick<Evidence, 'status' | 'findings'>[]): Finding | undefined {
+  const [first, ...others] = checks.filter(check => hasFailed(check) || isBroken(check))
+  if (others.length > 0) return undefined
+  return first?.findings.find(({ code, weight }) => code === FAILED_BEFORE && weight === 'review')
 }
 
 /** GET /tasks/:ref/gates */
@@ -207,6 +219,8 @@ export interface CompletionProgress {
   landed?: string | undefined
   /** The concerns about the work, as its agent left it, that a person has accepted. */
   accepted?: readonly string[] | undefined
+  /** The git tree that went back because it did not pass. */
+  returned_tree?: string | undefined
   /** What its agent is told when it resumes; removed once the model has answered. */
   told?: string | undefined
 }

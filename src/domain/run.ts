@@ -105,7 +105,7 @@ export const AttemptNow = z.object({
   last_line: z.string().nullable(),
   /** When it resumes by itself. */
   resumes_at: z.number().nullable(),
-  /** Why it is paused, with what helps; absent if nothing is known. */
+  /** Why it is paused or waits for a person, with what helps; absent if nothing is known. */
   why: z.string().optional(),
   /** The decision for which it waits. */
   decision: z.number().nullable(),

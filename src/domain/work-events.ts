@@ -86,7 +86,13 @@ export const WORK_EVENTS = {
   'task.verified': OfTask.extend({
     round: z.number(),
     status: z.enum(['passed', 'failed', 'broken']),
-    checks: z.array(z.object({ gate: z.string(), status: GateStatus, cached: z.boolean(), duration_ms: z.number() })),
+    checks: z.array(
+      z.object({
+        ...{ gate: z.string(), status: GateStatus, cached: z.boolean(), duration_ms: z.number() },
+        /** It fails for nothing but what failed before the work. */
+        failed_before: z.boolean().optional(),
+      }),
+    ),
     /** The first problem that prevents the task from being done. */
     problem: z.string().optional(),
     commit: z.string().optional(),

@@ -7,7 +7,7 @@ import { setInToml } from '../../base/toml-edit.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { checkConfigText, findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
-import { type Evidence, hasPassed, type TaskGates } from '../../domain/evidence.ts'
+import { type Evidence, hasFailed, hasPassed, type TaskGates } from '../../domain/evidence.ts'
 import type { GateProfile } from '../../domain/option-values.ts'
 import type { TrustStatus } from '../../policy/trust/trust.ts'
 import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
@@ -99,11 +99,18 @@ export async function runGates({ target, only = [], profile, context }: RunGates
     if (context.json)
       context.out(JSON.stringify({ project, directory, task: task?.id ?? null, checks: results }, null, 2))
     if (stop.signal.aborted) throw new ExitCode(130)
+    const tests = results.find(({ gate }) => gate === 'test')
+    if (!task && tests && hasFailed(tests) && gates.knownFailures === 'block')
+      context.note(tests.tests === null ? RED_BEFORE : `${RED_BEFORE} ${LET_PASS}`)
     if (!results.every(hasPassed)) throw new ExitCode(1)
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
   }
 }
+
+const RED_BEFORE =
+  'The tests fail before any work. A task that leaves them so waits for you: let the first task mend them.'
+const LET_PASS = 'To let tests fail that failed before: pcc config set gates.known_failures allow'
 
 /** A project directory, or a task with the directory in which it works. */
 export interface GateTarget {

@@ -12,6 +12,7 @@ import { findManifest } from '../../domain/agents/find-manifest.ts'
 import { type BudgetView, MEASURES, overrunWords, raiseCommand } from '../../domain/budget.ts'
 import { chooseAgent } from '../../domain/choose-agent.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
+import { FAILED_BEFORE_KEY, type NeedsReply } from '../../domain/escalation.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import type { QuotaView } from '../../domain/quota.ts'
 import { vendorOf } from '../../domain/vendors.ts'
@@ -80,6 +81,7 @@ const PREFLIGHT_CHECKS: readonly PreflightCheck[] = [
   checkCheckout,
   checkTrust,
   checkCommands,
+  checkFailedBefore,
   checkSandbox,
   checkDisk,
 ]
@@ -101,13 +103,8 @@ async function readPreflight(request: PreflightRequest): Promise<PreflightRow[]>
     const text = request.agent ?? loaded.config.agent.command
     const { custom } = loaded.config.agents
     const chosen = chooseAgent({ text, origin: '', custom, directory: request.project })
-    const facts = {
-      ...request,
-      loaded,
-      kind: chosen.kind,
-      chosen,
-      verify: request.verify ?? loaded.config.execution.verify,
-    }
+    const verify = request.verify ?? loaded.config.execution.verify
+    const facts = { ...request, loaded, kind: chosen.kind, chosen, verify }
     return (await Promise.all(PREFLIGHT_CHECKS.map(async check => check(facts)).map(quietly))).flat()
   } catch {
     return [] // settings that cannot be read are refused by the command itself
@@ -316,8 +313,8 @@ async function describeUnborn(project: string): Promise<PreflightRow> {
 
 async function describeDetached(project: string): Promise<PreflightRow> {
   const says = 'HEAD is on no branch, so there is nothing to merge into; work waits until it is on one'
-  const at = ['for-each-ref', '--count=1', '--points-at=HEAD', '--format=%(refname:short)', 'refs/heads']
-  const branch = await askGitLine(project, at)
+  const refs = ['--count=1', '--points-at=HEAD', '--format=%(refname:short)', 'refs/heads']
+  const branch = await askGitLine(project, ['for-each-ref', ...refs])
   if (!branch) return { area: 'branch', says, fix: 'git switch <branch>, or git switch -c <new branch>' }
   return { area: 'branch', says, fix: `git switch ${quoteForShell(branch)}`, command: ['git', 'switch', branch] }
 }
@@ -340,6 +337,17 @@ async function checkCommands(facts: PreflightFacts): Promise<PreflightRow[]> {
   const row = { area: 'checks', says: `${says}${unprovenEffect(loaded, why)}`, fix }
   if (why === 'none' || loaded.config.gates.unproven === 'allow') return [row]
   return [{ ...row, command: ['pcc', 'gates', 'detect', project, '--write', '--trust'] }]
+}
+
+/** Whether finished work waits already because tests fail that failed before it. They are not run here, which may take long. */
+async function checkFailedBefore({ client, project, merges, verify }: PreflightFacts): Promise<PreflightRow[]> {
+  if (!merges || !verify) return []
+  const { needs } = await client.request<NeedsReply>('GET', `/needs?project=${encodeURIComponent(project)}`)
+  return needs.flatMap(({ key, next }): PreflightRow[] => {
+    if (!key.startsWith(FAILED_BEFORE_KEY)) return []
+    const says = `tests fail before any work: ${firstLine(key.slice(key.lastIndexOf(': ') + 2))}. Work that leaves them red waits for you`
+    return [{ area: 'checks', says, fix: `${next}, or let the first task mend them` }]
+  })
 }
 
 /** A command whose program is not there checks nothing: every task of the night would wait for a person because of it. */

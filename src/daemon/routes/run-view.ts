@@ -155,6 +155,7 @@ async function readAttemptNow(session: SessionRow, task: Task | undefined, daemo
   return {
     ...(merge?.state === 'waiting' && merge.reason !== null && { held_up: merge.reason }),
     ...(status === 'paused' && session.status_reason !== null && { why: session.status_reason }),
+    ...(open && task?.state === 'verifying' && task.reason !== null && { why: task.reason }),
     status,
     landing,
     resumes_at,

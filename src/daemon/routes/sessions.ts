@@ -161,13 +161,13 @@ export function viewSession(
   return { ...view, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
 }
 
-/** Adds the title of each session's task: its text may be long, and begins with anything. */
+/** Adds the title and the state of each session's task: its text may be long, and begins with anything. */
 export async function addTitles(views: readonly SessionView[], { store }: DaemonContext): Promise<SessionView[]> {
   const tasks = await store.tasks.of(views.flatMap(({ task_id }) => task_id ?? []))
-  const titles = new Map(tasks.map(({ id, title }) => [id, title]))
+  const byId = new Map(tasks.map(task => [task.id, task]))
   return views.map(view => {
-    const title = titles.get(view.task_id ?? '')
-    return title === undefined ? view : { ...view, title }
+    const task = byId.get(view.task_id ?? '')
+    return task === undefined ? view : { ...view, title: task.title, task_state: task.state }
   })
 }
 

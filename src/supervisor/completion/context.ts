@@ -14,6 +14,8 @@ export interface CompletionSettings {
   /** Whether a command checks the work, and whether work that nothing proves counts all the same. */
   checks: boolean
   allowsUnproven: boolean
+  /** Whether tests that failed before the work may fail. */
+  allowsKnownFailures: boolean
   merge: { mode: 'auto' | 'pr' | 'off'; strategy: MergeStrategy; review: boolean }
 }
 

@@ -1,6 +1,12 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
-import { hasChangedNothing, isBroken, UNPROVEN, type VerificationResult } from '../../domain/evidence.ts'
+import {
+  findFailedBefore,
+  hasChangedNothing,
+  isBroken,
+  UNPROVEN,
+  type VerificationResult,
+} from '../../domain/evidence.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import { type ContinueResult, continueRebase } from '../../workspace/merge/continue-rebase.ts'
@@ -9,7 +15,7 @@ import { enqueueMerge } from '../../workspace/merge/queue.ts'
 import { commitLeftovers } from '../../workspace/verify/commit-leftovers.ts'
 import type { CompletionDeps, CompletionSettings, Unproven } from './context.ts'
 import { askAcceptance, askPerson, askReview, finishTask, refuseWork, sendBack, waitForRefused } from './moves.ts'
-import { afterVerification, nextStep } from './next-step.ts'
+import { afterVerification, isAboutFailedBefore, nextStep } from './next-step.ts'
 import { type KnownCompletionFacts, readFacts } from './read-facts.ts'
 import { conflictReport, describeConcerns, failureLine, failureReport, reviewReport } from './report-text.ts'
 import {
@@ -51,7 +57,7 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
       await inOneTransaction(deps, tx => refuseForGood(work, reason, deps, tx))
       continue
     }
-    if (facts.unchecked !== undefined && settings.checks) {
+    if ((facts.unchecked && settings.checks) || (facts.failedBefore && settings.allowsKnownFailures)) {
       await inOneTransaction(deps, tx => withdrawQuestion(work, deps, tx))
       continue
     }
@@ -62,8 +68,11 @@ export async function driveTask(id: string, { deps, signal, turn }: DriveOptions
     before = current
     switch (step.do) {
       case 'nothing':
-        // Nothing tells the daemon that a person has set up or trusted checks.
-        return { over: true, ...(facts.unchecked !== undefined && { checkAgainAt: clock.now() + UNCHECKED_RETRY_MS }) }
+        // Nothing tells the daemon that a person has set up or trusted checks, or lets known failures pass.
+        return {
+          over: true,
+          ...((facts.unchecked ?? facts.failedBefore) && { checkAgainAt: clock.now() + UNCHECKED_RETRY_MS }),
+        }
       case 'advance':
         return { over: false }
       case 'verify':
@@ -179,13 +188,19 @@ async function acceptWork(
   const { merge } = settings
   // They have looked at it: no second review is asked for.
   if (facts.merges) return enqueueAsIs(released, { ...settings, merge: { ...merge, review: false } }, deps)
-  const verification = facts.concerns.includes(UNPROVEN) ? 'unverified' : 'passed'
+  const isProven = !facts.concerns.some(concern => concern === UNPROVEN || isAboutFailedBefore(concern))
+  const verification = isProven ? 'passed' : 'unverified'
   const reason = describeUnmerged(work) ?? 'accepted by a person'
   await inOneTransaction(deps, tx => finishTask(released, { verification, reason }, deps.supervisor, tx))
 }
 
 /** Takes the question about unproven work back: it can be checked now. */
-async function withdrawQuestion({ session }: FinishedWork, { supervisor }: CompletionDeps, tx: Tx): Promise<void> {
+async function withdrawQuestion(
+  { session, task }: FinishedWork,
+  { supervisor }: CompletionDeps,
+  tx: Tx,
+): Promise<void> {
+  await supervisor.deps.store.tasks.swap(task, { reason: null }, tx)
   await openEscalations(supervisor.deps).withdraw(session.id, 'it can be checked now', tx)
 }
 
@@ -232,7 +247,10 @@ export async function inOneTransaction(deps: CompletionDeps, work: (tx: Tx) => P
 }
 
 function verifiedEvent({ task, session }: FinishedWork, round: number, result: VerificationResult) {
-  const checks = result.checks.map(({ gate, status, cached, duration_ms }) => ({ gate, status, cached, duration_ms }))
+  const checks = result.checks.map(({ gate, status, cached, duration_ms, findings }) => {
+    const isFromBefore = findFailedBefore([{ status, findings }]) !== undefined
+    return { gate, status, cached, duration_ms, ...(isFromBefore && { failed_before: true }) }
+  })
   const body = {
     ...{ task_id: task.id, title: task.title, attempt: task.attempt, round, status: result.status, checks },
     ...(result.status !== 'passed' && { problem: failureLine(result) }),
@@ -264,8 +282,9 @@ async function followUp(
   const { rounds, merge } = settings
   const { run, worktree, progress } = work
   const { failed } = progress
+  const isUnchanged = result.tree !== null && result.tree === progress.returned_tree
   const accepted = acceptedConcerns(progress, settings)
-  const context = { rounds, review: merge.review, failed, accepted, hasRun: run !== undefined }
+  const context = { rounds, review: merge.review, failed, accepted, hasRun: run !== undefined, isUnchanged }
   const step = afterVerification(result, { ...context, merges: worktree !== undefined && merge.mode !== 'off' })
   // Nothing was changed because something was refused: asked or checked again, the agent would only be refused again.
   const isRefused = WITHOUT_PROOF.has(step.do) && hasChangedNothing(result.checks)
@@ -276,7 +295,7 @@ async function followUp(
     case 'ask_acceptance':
       return askAcceptance(
         work,
-        describeConcerns(work, { concerns: step.concerns, unproven, settings }),
+        describeConcerns(work, { concerns: step.concerns, unproven, settings, checks: result.checks }),
         supervisor,
         tx,
       )
@@ -286,7 +305,12 @@ async function followUp(
     case 'send_back': {
       const times = { number: progress.failed + 1, of: rounds }
       const reason = `${failureLine(result)}; sent back (${times.number} of ${times.of})`
-      return sendBack(work, { cause: 'gates', reason, report: failureReport(result, times) }, supervisor, tx)
+      return sendBack(
+        work,
+        { cause: 'gates', reason, report: failureReport(result, times), tree: result.tree },
+        supervisor,
+        tx,
+      )
     }
     case 'try_anew':
     case 'fail':

@@ -1,6 +1,12 @@
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
-import { concernsAbout, isProvenBy, type VerificationResult } from '../../domain/evidence.ts'
+import {
+  concernsAbout,
+  findFailedBefore,
+  hasFailed,
+  isProvenBy,
+  type VerificationResult,
+} from '../../domain/evidence.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Verification } from '../../domain/task.ts'
 import { hasChangedNothing } from '../../domain/worktree.ts'
@@ -152,7 +158,12 @@ export class MergeQueues {
         const reason = `on top of ${merge.target}: ${failureLine(result)}`
         if (failed >= rounds) return refuseWork(work, reason, supervisor, tx)
         const report = failureReport(result, { number: failed + 1, of: rounds, onTarget: merge.target })
-        return sendBack(work, { cause: 'gates', reason: `${reason}; sent back`, report }, supervisor, tx)
+        return sendBack(
+          work,
+          { cause: 'gates', reason: `${reason}; sent back`, report, tree: result.tree },
+          supervisor,
+          tx,
+        )
       }
       case 'conflicted': {
         const reason = merge.reason ?? `conflicts with ${merge.target}`
@@ -190,10 +201,16 @@ export class MergeQueues {
     if ('later' in result) throw new AppError('account_limited', { until: '' })
     const accepted = acceptedConcerns(counted.progress, settings)
     const concerns = concernsAbout(result).filter(text => !accepted.includes(text))
+    // A person has accepted the tests that failed before.
+    if (concerns.length === 0 && findFailedBefore(result.checks)) return { ...result, status: 'passed' }
     if (result.status !== 'passed' || concerns.length === 0) return result
     const unproven = result.isProven ? { why: '' } : await this.#deps.describeUnproven(work, result)
     // Not `passed`, so that it cannot land.
-    return { ...result, status: 'broken', concerns: describeConcerns(work, { concerns, unproven, settings }) }
+    return {
+      ...result,
+      status: 'broken',
+      concerns: describeConcerns(work, { ...result, concerns, unproven, settings }),
+    }
   }
 
   /** Whether anything was checked that could have failed. */
@@ -202,7 +219,7 @@ export class MergeQueues {
     // Of the whole attempt: the last round may be of several tasks together, which were then merged one by one.
     const rows = await this.#merging.store.evidence.list({ task: work.task.id, attempt: work.task.attempt }, tx)
     const rounds = Object.values(Object.groupBy(rows, ({ round }) => round))
-    return rounds.some(round => isProvenBy(round ?? [])) ? 'passed' : 'unverified'
+    return rounds.some((round = []) => isProvenBy(round) && !round.some(hasFailed)) ? 'passed' : 'unverified'
   }
 }
 

@@ -19,6 +19,8 @@ interface ReturnReport {
   reason: string
   /** The report for the agent. */
   report: string
+  /** The git tree that did not pass. */
+  tree?: string | null
   /** The task was done already, and is begun again. */
   isDone?: boolean
 }
@@ -29,7 +31,7 @@ interface ReturnReport {
  */
 export async function sendBack(
   work: FinishedWork,
-  { cause, reason, report, isDone = false }: ReturnReport,
+  { cause, reason, report, tree = null, isDone = false }: ReturnReport,
   { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
@@ -50,7 +52,10 @@ export async function sendBack(
       : cause === 'conflict'
         ? { conflicts: progress.conflicts + 1 }
         : {}
-  const returned = { accepted: undefined, returned: (progress.returned ?? 0) + 1 }
+  const returned = {
+    ...{ accepted: undefined, returned: (progress.returned ?? 0) + 1 },
+    returned_tree: tree ?? undefined,
+  }
   const patch: Partial<SessionRow> = {
     ...{ ended_as: 'paused', status_reason: reason, ended_at: now, resumes_at: isPaused ? null : now },
     // Another try needs nobody's consent, unless the account is closed: then the session waits as its person chose.
@@ -172,14 +177,16 @@ export async function askReview(work: FinishedWork, merge: number, { deps }: Sup
 /** Asks a person to accept work that passed its gates but is not proven by them. It is not merged before they answer. */
 export async function askAcceptance(
   work: FinishedWork,
-  { concerns, why, untilChecked, fix }: Concerns,
+  { concerns, why, untilChecked, untilAllowed, fix }: Concerns,
   { deps }: SupervisorContext,
   tx: Tx,
 ): Promise<void> {
   const { task, session, progress } = work
   const { verified: round, returned = 0 } = progress
+  const reason = `waits for you (pcc review ${task.id}): ${why.split('. ')[0]}`
   if (task.state === 'merging')
-    await deps.tasks.transition(task.id, { to: 'verifying', reason: why, attempt: task.attempt }, tx)
+    await deps.tasks.transition(task.id, { to: 'verifying', reason, attempt: task.attempt }, tx)
+  else await deps.store.tasks.swap(task, { reason }, tx)
   await openEscalations(deps).record(
     newEscalation(work, {
       ...{ kind: 'review', tool: ACCEPTANCE_TOOL, target: `${task.id} ${task.title}`, reason: why },
@@ -190,6 +197,7 @@ export async function askAcceptance(
         returned,
         concerns,
         untilChecked,
+        ...(untilAllowed !== undefined && { untilAllowed }),
         ...(fix !== undefined && { fix }),
         ...describeWorktree(work),
       },

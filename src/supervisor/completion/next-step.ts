@@ -1,4 +1,4 @@
-import { concernsAbout, type VerificationResult } from '../../domain/evidence.ts'
+import { concernsAbout, FAILED_BEFORE, findFailedBefore, type VerificationResult } from '../../domain/evidence.ts'
 import type { MergeState } from '../../domain/merge.ts'
 import type { TaskState, Verification } from '../../domain/task.ts'
 
@@ -68,6 +68,8 @@ export interface VerificationContext {
   /** How often the conversation got a failed verification back, and how often it may. */
   failed: number
   rounds: number
+  /** The agent got exactly this work back and changed nothing. */
+  isUnchanged: boolean
 }
 
 export type AfterVerification =
@@ -84,19 +86,30 @@ export type AfterVerification =
   /** A gate could not run at all: a person is asked. */
   | { do: 'escalate' }
 
-/** Decides what follows from a verification: only `passed`, proven or accepted by a person, brings a task nearer to done. Pure. */
+/**
+ * Decides what follows from a verification: only `passed`, proven or accepted by a person, brings a task nearer to done. If only tests
+ * fail that failed before, the task may have been to mend them: the work goes back. An agent that changes nothing then has said that it
+ * was not, and a person decides, because no further attempt would do better. Pure.
+ */
 export function afterVerification(
-  result: Pick<VerificationResult, 'status' | 'isProven' | 'findings'>,
-  { merges, review, hasRun, failed, rounds, accepted }: VerificationContext,
+  result: Pick<VerificationResult, 'status' | 'isProven' | 'findings' | 'checks'>,
+  { merges, review, hasRun, failed, rounds, accepted, isUnchanged }: VerificationContext,
 ): AfterVerification {
   const { status, isProven } = result
   if (status === 'broken') return { do: 'escalate' }
-  if (status === 'failed') {
+  const concerns = concernsAbout(result).filter(concern => !accepted.includes(concern))
+  const isForPerson =
+    findFailedBefore(result.checks) !== undefined && (isUnchanged || !concerns.some(isAboutFailedBefore))
+  if (status === 'failed' && !isForPerson) {
     if (failed < rounds) return { do: 'send_back' }
     return { do: hasRun ? 'try_anew' : 'fail' }
   }
-  const concerns = concernsAbout(result).filter(concern => !accepted.includes(concern))
   if (concerns.length > 0) return { do: 'ask_acceptance', concerns }
-  if (!merges) return { do: 'finish', verification: isProven ? 'passed' : 'unverified' }
+  if (!merges) return { do: 'finish', verification: isProven && status === 'passed' ? 'passed' : 'unverified' }
   return { do: review ? 'ask_review' : 'enqueue' }
+}
+
+/** Whether a person is to accept tests that failed before the work. */
+export function isAboutFailedBefore(concern: string): boolean {
+  return concern.startsWith(`${FAILED_BEFORE}:`)
 }

@@ -69,6 +69,7 @@ export function openCompletion(
     return {
       ...{ rounds: gates.rounds, verify: config.execution.verify, checks: hasCheckCommands(gates) },
       allowsUnproven: gates.unproven === 'allow',
+      allowsKnownFailures: gates.knownFailures === 'allow',
       merge: { mode, strategy, review: review === 'required' },
     }
   }

@@ -15,6 +15,8 @@ export interface KnownCompletionFacts extends CompletionFacts {
   concerns: readonly string[]
   /** The open question about work that no command has checked. */
   unchecked: Escalation | undefined
+  /** The open question about work that fails only as it did before, if the settings could let that pass. */
+  failedBefore: Escalation | undefined
 }
 
 /** Reads the facts about finished work from its rows. */
@@ -49,6 +51,7 @@ export async function readFacts(
     comments: review?.answer_reason ?? undefined,
     concerns: z.array(z.string()).catch([]).parse(review?.input['concerns']),
     unchecked: open.find(({ tool, input }) => tool === ACCEPTANCE_TOOL && input['untilChecked'] === true),
+    failedBefore: open.find(({ tool, input }) => tool === ACCEPTANCE_TOOL && typeof input['untilAllowed'] === 'string'),
   }
 }
 

@@ -1,11 +1,15 @@
+import { lowerFirst } from '../../base/words.ts'
 import {
   type Concerns,
   type Finding,
+  findFailedBefore,
+  hasFailed,
   type NewEvidence,
   UNPROVEN,
   type VerificationResult,
 } from '../../domain/evidence.ts'
 import type { Conflict } from '../../domain/merge.ts'
+import { retryableFailures } from '../../workspace/verify/test-results.ts'
 import { fenceText } from '../brief/prompt-text.ts'
 import type { CompletionSettings, Unproven } from './context.ts'
 import type { FinishedWork } from './work.ts'
@@ -35,6 +39,7 @@ export function failureReport(
       ? `You have called this task done. It was checked on what you left, and it does not hold yet (time ${number} of at most ${of}).`
       : `Your work held by itself. \`${onTarget}\` has moved since you began; your branch stands on top of it now, and there it does not hold (time ${number} of at most ${of}).`,
     ...failed.slice(0, MAX_CHECKS).map(checkSection),
+    ...(findFailedBefore(checks) ? [FAILED_BEFORE_TOO] : []),
     ...(failed.length > MAX_CHECKS ? [`${failed.length - MAX_CHECKS} more checks failed.`] : []),
     ...otherFindings(findings, failed),
     ...requirements(next_steps),
@@ -43,10 +48,22 @@ export function failureReport(
   ].join('\n\n')
 }
 
+const FAILED_BEFORE_TOO =
+  'Nothing fails that did not fail before you began. If mending it is part of your task, mend it. If it is not, change nothing more and ' +
+  'end with a report that says so: a person decides then.'
+
 /** The checks that failed in one line, for a person and for the task's row. */
-export function failureLine({ checks, findings }: Pick<VerificationResult, 'checks' | 'findings'>): string {
+export function failureLine({
+  checks,
+  findings,
+}: {
+  checks: readonly NewEvidence[]
+  findings: readonly Finding[]
+}): string {
   const failed = checks.filter(({ status }) => status === 'failed')
-  if (failed.length > 0) return `${failed.map(describeCheck).join(', ')} failed${describeFinding(failed)}`
+  const before = findFailedBefore(checks)
+  if (before) return `${failed.map(describeCheck).join(', ')} failed: ${lowerFirst(before.text)}`
+  if (failed.length > 0) return `${failed.map(describeFailure).join(', ')} failed${describeFinding(failed)}`
   const blocking = findings.filter(({ weight }) => weight === 'block').map(({ text }) => text)
   return blocking[0] ?? 'a check failed'
 }
@@ -140,25 +157,52 @@ function describeCheck({ gate, command }: Pick<NewEvidence, 'gate' | 'command'>)
   return command === null ? gate : `${gate} (${command})`
 }
 
+/** With the first test that failed: a person looks for that name. */
+function describeFailure(check: NewEvidence): string {
+  const [first, ...others] = retryableFailures(check.tests ?? [])
+  if (first === undefined) return describeCheck(check)
+  const name = first.split('\n')[0]?.slice(0, MAX_FINDING_TEXT) ?? ''
+  return `${describeCheck(check)}: ${name}${others.length > 0 ? ` and ${others.length} more` : ''}`
+}
+
 function cutStart(output: string): string {
   return output.length > MAX_OUTPUT ? `…${output.slice(-MAX_OUTPUT).toWellFormed()}` : output
+}
+
+interface ConcernsInput {
+  concerns: readonly string[]
+  unproven: Unproven
+  settings: Pick<CompletionSettings, 'checks'>
+  checks: readonly NewEvidence[]
 }
 
 /** Says what a person has to accept, and what they type. */
 export function describeConcerns(
   { task, worktree }: Pick<FinishedWork, 'task' | 'worktree'>,
-  {
-    concerns,
-    unproven,
-    settings,
-  }: { concerns: readonly string[]; unproven: Unproven; settings: Pick<CompletionSettings, 'checks'> },
+  { concerns, unproven, settings, checks }: ConcernsInput,
 ): Concerns {
-  const found = concerns.filter(concern => concern !== UNPROVEN)
-  const isUnproven = found.length < concerns.length
   const accept = worktree ? `merge it into ${worktree.target} as it is` : 'count it as done'
   const review = `To look at it and ${accept}, or return it: pcc review ${task.id}`
+  const before = findFailedBefore(checks)
+  if (before) return describeFailedBefore(before, { concerns, review, checks })
+  const found = concerns.filter(concern => concern !== UNPROVEN)
+  const isUnproven = found.length < concerns.length
   const why = [...(isUnproven ? [unproven.why] : []), ...found, review].join('. ')
   const untilChecked = isUnproven && !settings.checks
   // What was found in this work is about this work alone, and is asked by itself.
   return { concerns, why, untilChecked, ...(untilChecked && found.length === 0 && { fix: unproven.fix }) }
+}
+
+/** Failures of a command that does not list its tests cannot be let pass by a setting. */
+function describeFailedBefore(
+  before: Finding,
+  { concerns, review, checks }: { concerns: readonly string[]; review: string; checks: readonly NewEvidence[] },
+): Concerns {
+  const line = failureLine({ checks, findings: [] })
+  const isListed = checks.some(check => hasFailed(check) && check.tests !== null)
+  const fix = 'pcc config set gates.known_failures allow'
+  const mend = 'Or let a task mend it first'
+  if (!isListed) return { concerns, why: `${line}. ${mend}. ${review}`, untilChecked: false }
+  const why = `${line}. To let such failures pass: ${fix}. ${mend}. ${review}`
+  return { concerns, why, untilChecked: false, untilAllowed: before.text, fix }
 }

@@ -96,8 +96,10 @@ function lessonOf(known: DeadEnd, events: readonly (Verified | EventOf<'task.fai
   return { ...known, ok, event: { id: last?.id ?? 0, time: last?.time ?? 0 }, evidence }
 }
 
+/** A gate that failed before the work too says nothing about it. */
 function failedGates({ body }: Verified): string[] {
-  return body.checks.filter(({ status, gate }) => status === 'failed' && isPath(gate)).map(({ gate }) => gate)
+  const failed = body.checks.filter(({ status, failed_before }) => status === 'failed' && !failed_before)
+  return failed.map(({ gate }) => gate).filter(isPath)
 }
 
 function listed(files: readonly string[]): string {

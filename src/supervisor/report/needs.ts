@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises'
-import { quoteForShell } from '../../base/words.ts'
+import { lowerFirst, quoteForShell } from '../../base/words.ts'
 import { brokenCheckKey, type Escalation, mayBeAllowedOnce, uncheckedKey } from '../../domain/escalation.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import { WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
@@ -102,10 +102,15 @@ function listUnchecked({ open, tasks }: Facts): Need[] {
           since: Math.min(...rows.map(row => row.created_at)),
           priority: Math.max(...rows.map(row => row.priority)),
         },
-        text: `${what}: nothing has checked the work. To look at it and accept or return it as it is: ${reviews.join(', ')}${more}`,
+        text: `${what}: ${causeIn(first)}. To look at it and accept or return it as it is: ${reviews.join(', ')}${more}`,
       },
     ]
   })
+}
+
+function causeIn({ input: { untilAllowed } }: Escalation): string {
+  if (typeof untilAllowed !== 'string') return 'nothing has checked the work'
+  return `${lowerFirst(untilAllowed)}. Let a task mend that, or let such failures pass`
 }
 
 /** The reviews that one row names. */

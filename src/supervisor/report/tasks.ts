@@ -72,6 +72,8 @@ function storyChange(event: StoredEvent, { last }: TaskStory): Partial<TaskStory
       return { last: 'unfinished', ended_at: null, note: null }
     case 'task.waiting':
       return { last: 'unfinished', ended_at: null, note: event.body.reason ?? null }
+    case 'task.verified':
+      return last === 'unfinished' && event.body.problem !== undefined ? { note: event.body.problem } : {}
     case 'task.cancelled':
     case 'task.deleted':
       return { last: 'untouched', ended_at: null, note: null }

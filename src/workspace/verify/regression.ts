@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, symlink } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { shortId } from '../../base/ids.ts'
 import { openRealFolder } from '../../base/real-folder.ts'
-import type { Finding, TestResult } from '../../domain/evidence.ts'
+import { FAILED_BEFORE, type Finding, type TestResult } from '../../domain/evidence.ts'
 import type { CommandRunner } from '../command/run-command.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { committerEnv } from '../git/harden.ts'
@@ -26,7 +26,9 @@ export function regressionGate(
   if (tests.tests === null || base?.tests === null) {
     const failsToo = tests.status === 'failed' && base !== undefined && base.exit !== 0
     const note = failsToo ? ' It also failed before the work began.' : ''
-    return skipped(`Only the whole command counts: the runner does not list single tests.${note}`)
+    const { regression } = skipped(`Only the whole command counts: the runner does not list single tests.${note}`)
+    const isSame = failsToo && tests.tests === null && base.tests === null
+    return { tests: isSame ? addFailedBefore(tests, WHOLE_FAILED_BEFORE) : tests, regression }
   }
   if (base === undefined) return skipped('Not compared: the results of the tests before the work are not known.')
   const { findings, before, isExcused } = compareTests(base.tests, tests.tests)
@@ -40,8 +42,28 @@ export function regressionGate(
     cached: base.cached,
   })
   if (tests.status !== 'failed' || base.exit === 0) return { tests, regression }
-  const canPass = isExcused && known === 'allow'
-  return { tests: canPass ? excuseFailures(tests, before) : markKnownFailures(tests, before), regression }
+  if (!isExcused) return { tests: markKnownFailures(tests, before), regression }
+  if (known === 'allow') return { tests: excuseFailures(tests, before), regression }
+  const text = `${ONLY_FAILED_BEFORE} ${nameSome([...before].sort())}`
+  return { tests: addFailedBefore(markKnownFailures(tests, before), text), regression }
+}
+
+const WHOLE_FAILED_BEFORE =
+  'The command failed before the work, too; its runner does not list single tests, so more may fail now'
+const ONLY_FAILED_BEFORE = 'Only tests fail that failed before the work, too:'
+
+/** Says that the command fails for nothing but what failed before. That it was killed, or changed files, is something else. */
+function addFailedBefore(tests: GateCheck, text: string): GateCheck {
+  const isElse = ({ code, weight }: Finding) => weight !== 'note' && code !== 'test.failed' && code !== 'test.failing'
+  if (tests.findings.some(isElse)) return tests
+  return { ...tests, findings: [...tests.findings, { code: FAILED_BEFORE, weight: 'review', text }] }
+}
+
+const MOST_IN_LINE = 3
+
+function nameSome(names: readonly string[]): string {
+  const rest = names.length - MOST_IN_LINE
+  return `${names.slice(0, MOST_IN_LINE).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
 }
 
 const REGRESSION = { gate: 'regression', kind: 'regression' } as const
@@ -70,7 +92,7 @@ function markKnownFailures(tests: GateCheck, before: readonly string[]): GateChe
 function excuseFailures(tests: GateCheck, before: readonly string[]): GateCheck {
   const own = tests.findings.filter(({ code }) => code !== 'test.failed' && code !== 'test.failing')
   const notes = before.map(
-    (name): Finding => ({ code: 'test.failed_before', weight: 'note', text: `Fails as it did before: ${name}` }),
+    (name): Finding => ({ code: FAILED_BEFORE, weight: 'note', text: `Fails as it did before: ${name}` }),
   )
   const findings = [...own, ...notes]
   return { ...tests, status: statusByFindings(findings), findings }

@@ -146,7 +146,7 @@ async function verified(t: TestContext): Promise<Asked> {
       const similar = { ...work, task: { ...work.task, ...other } }
       return readFacts(similar, {
         store: { ...store, merges: { ...store.merges, open } },
-        settings: { rounds: 3, verify: true, checks: true, allowsUnproven: false, merge },
+        settings: { rounds: 3, verify: true, checks: true, allowsUnproven: false, allowsKnownFailures: false, merge },
       })
     },
   }

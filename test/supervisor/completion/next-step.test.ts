@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { NewEvidence } from '../../../src/domain/evidence.ts'
 import { MERGE_STATES } from '../../../src/domain/merge.ts'
 import { TaskState } from '../../../src/domain/task.ts'
 import { afterVerification, type CompletionFacts, nextStep } from '../../../src/supervisor/completion/next-step.ts'
@@ -25,6 +26,7 @@ const judged = fc.record({
   failed: fc.nat(5),
   rounds: fc.nat(5),
   accepted: fc.subarray(['unproven', 'checks.changed: test.sh', 'another']),
+  isUnchanged: fc.boolean(),
 })
 
 const finding = fc.record({
@@ -37,6 +39,7 @@ const result = fc.record({
   status: fc.constantFrom('passed' as const, 'failed' as const, 'broken' as const),
   isProven: fc.boolean(),
   findings: fc.array(finding, { maxLength: 2 }),
+  checks: fc.constant<NewEvidence[]>([]),
 })
 
 test('nothing is done for a task that is not at its gates or on its way, that is paused, or that waits for a person', () => {
@@ -115,4 +118,27 @@ test('however often a verification fails, the conversation gets it back at most 
       assert.ok(failed <= given.rounds)
     }),
   )
+})
+
+test('work that fails only as it did before goes back until its agent changes nothing; then a person decides, and their yes counts', () => {
+  const before = { code: 'test.failed_before', weight: 'review', text: 'sum' } as const
+  const check = { gate: 'test', status: 'failed', findings: [before] } as unknown as NewEvidence
+  const verified = { status: 'failed', isProven: false, findings: [before], checks: [check] } as const
+  const given = { merges: true, review: false, hasRun: true, failed: 1, rounds: 3, isUnchanged: true, accepted: [] }
+  const after = (more: object, result = {}) =>
+    afterVerification(
+      { ...verified, checks: [...verified.checks], findings: [before], ...result },
+      { ...given, ...more },
+    )
+  const concerns = ['unproven', 'test.failed_before: sum']
+  assert.deepEqual(after({}), { do: 'ask_acceptance', concerns })
+  assert.deepEqual(after({ failed: 3 }), { do: 'ask_acceptance', concerns })
+  assert.equal(after({ isUnchanged: false }).do, 'send_back', 'the agent is at it')
+  assert.equal(after({ isUnchanged: false, failed: 3 }).do, 'try_anew', 'and another may do better')
+  assert.equal(after({ accepted: concerns }).do, 'enqueue')
+  assert.deepEqual(after({ accepted: concerns, merges: false }), { do: 'finish', verification: 'unverified' })
+  const lint = { ...check, gate: 'lint', findings: [] }
+  assert.equal(after({ accepted: concerns }, { checks: [check, lint] }).do, 'send_back', 'something else fails, too')
+  const broken = { ...lint, status: 'broken' as const }
+  assert.equal(after({}, { checks: [check, broken] }).do, 'send_back')
 })

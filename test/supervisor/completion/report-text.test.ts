@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Finding, NewEvidence } from '../../../src/domain/evidence.ts'
-import { failureLine } from '../../../src/supervisor/completion/report-text.ts'
+import { failureLine, failureReport } from '../../../src/supervisor/completion/report-text.ts'
 
 function check(gate: string, more: Partial<NewEvidence>): NewEvidence {
   return {
@@ -27,4 +27,20 @@ test('the line about work that a look at its diff refused names what was found; 
   )
   assert.equal(failureLine({ checks: [tests], findings: [] }), 'test (npm test) failed')
   assert.match(failureLine({ checks: [diff, tests], findings: [] }), /^diff, test \(npm test\) failed \(test\.skipped/)
+})
+
+test('the line about a command names its first failing test, or says that it failed before the work', () => {
+  const tests = [
+    { name: 'sum', status: 'failed' },
+    { name: 'sum > adds', status: 'failed' },
+    { name: 'mul', status: 'failed' },
+  ] as const
+  const failed = check('test', { kind: 'command', command: 'npm test', exit: 1, tests: [...tests] })
+  assert.equal(failureLine({ checks: [failed], findings: [] }), 'test (npm test): sum > adds and 1 more failed')
+  const text = 'Only tests fail that failed before the work, too: sum > adds'
+  const before = { ...failed, findings: [{ code: 'test.failed_before', weight: 'review' as const, text }] }
+  const line = 'test (npm test) failed: only tests fail that failed before the work, too: sum > adds'
+  assert.equal(failureLine({ checks: [before], findings: [] }), line)
+  const told = failureReport({ checks: [before], findings: [], next_steps: [] }, { number: 1, of: 3 })
+  assert.match(told, /did not fail before you began.*change nothing more.*a person decides/s)
 })

@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { EscalationView, NeedsReply } from '../../../src/domain/escalation.ts'
+import type { StoredEvent } from '../../../src/domain/event.ts'
 import { scriptedAgent, type Turn } from '../session/scripted-agent.ts'
 import { type LandWorld, landWorld, write } from './completion-world.ts'
 
@@ -210,4 +211,68 @@ test('work that loses its checks on the way to the target is merged only when a 
   await world.call('POST', `/escalations/${question?.number}/answer`, { verdict: 'allow' })
   assert.equal((await world.over(id)).outcome, 'complete')
   assert.equal(world.git('show', 'main:a.txt'), 'a.txt')
+})
+
+const RED = {
+  'sum.test.mjs': "import { test } from 'node:test'\ntest('adds', () => { throw new Error('no') })\n",
+}
+
+/** A world whose only test fails before any work. */
+async function redWorld(t: TestContext, agent: ReturnType<typeof worker>): Promise<LandWorld> {
+  const world = await strictWorld(t, agent, RED)
+  world.settings['PCC_GATES_TEST'] = 'node --test'
+  return world
+}
+
+async function verifiedTimes(world: LandWorld, times: number): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  for await (const event of world.store.follow(0)) {
+    if (event.kind === 'task.verified') events.push(event)
+    if (events.length === times) break
+  }
+  return events
+}
+
+test('work that leaves only a test red that was red before goes back once, then waits in one row, and goes on when that is allowed', async t => {
+  const agent = worker(['a.txt', undefined, 'b.txt', undefined])
+  const world = await redWorld(t, agent)
+  const tasks = [await world.add('make a.txt'), await world.add('make b.txt')]
+  const { id } = await world.run()
+  const events = await verifiedTimes(world, 4)
+  assert.equal(agent.prompts.length, 4, 'each was told once, and nothing was tried anew')
+  assert.match(agent.prompts[1] ?? '', /did not fail before you began/)
+  const problem = 'test (node --test) failed: only tests fail that failed before the work, too: adds'
+  assert.deepEqual(
+    events.map(({ body }) => 'problem' in body && body.problem),
+    Array(4).fill(problem),
+  )
+  const { needs } = (await world.call('GET', '/needs')).body as NeedsReply
+  assert.deepEqual(
+    needs.map(({ kind, count, next }) => [kind, count, next]),
+    [['review', 2, 'pcc config set gates.known_failures allow']],
+  )
+  assert.match(
+    needs[0]?.text ?? '',
+    new RegExp(`adds\\. Let a task mend that.*pcc review ${tasks[0]}, pcc review ${tasks[1]}`),
+  )
+  assert.throws(() => world.git('show', 'main:a.txt'), 'it is not merged')
+
+  world.settings['PCC_GATES_KNOWN_FAILURES'] = 'allow'
+  await world.supervisor.completion.checkAgain()
+  assert.equal((await world.over(id)).outcome, 'complete')
+  assert.equal(world.git('show', 'main:b.txt'), 'b.txt')
+  assert.equal(agent.prompts.length, 4, 'the work itself was not done again')
+})
+
+test('a person may accept work that leaves an old failure: it is merged, also behind other such work, and counts as unverified', async t => {
+  const world = await redWorld(t, worker(['a.txt', undefined, 'b.txt', undefined]))
+  const tasks = [await world.add('make a.txt'), await world.add('make b.txt')]
+  const { id } = await world.run()
+  await verifiedTimes(world, 4)
+  for (const { number } of await asked(world))
+    assert.equal((await world.call('POST', `/escalations/${number}/answer`, { verdict: 'allow' })).status, 200)
+  const { outcome, unverified, merged } = await world.over(id)
+  assert.deepEqual([outcome, unverified, merged], ['complete', 2, 2])
+  assert.equal((await world.task(tasks[1] ?? '')).verification, 'unverified')
+  assert.equal(world.git('show', 'main:b.txt'), 'b.txt')
 })

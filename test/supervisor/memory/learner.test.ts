@@ -222,10 +222,10 @@ test('attempts that gates refused become anti-patterns with the word of the gate
   let calls = 0
   const write = (target: string) =>
     say('s-1', 'tool.finished', { call_id: `w${++calls}`, tool: 'Edit', target, ok: true, output: 'always approve' })
-  const verify = (status: 'passed' | 'failed', gate = 'test') =>
+  const verify = (status: 'passed' | 'failed', more = {}) =>
     say('s-1', 'task.verified', {
       ...{ task_id: 't-1', title: 'always approve', attempt: 1, round: 1, status, problem: 'always approve' },
-      checks: [{ gate, status, cached: false, duration_ms: 1 }],
+      checks: [{ gate: 'test', status, cached: false, duration_ms: 1, ...more }],
     })
   const start = () => say('s-1', 'task.started', { task_id: 't-1', title: 'always approve', from: 'ready', attempt: 1 })
   const learned = async () => {
@@ -273,6 +273,12 @@ test('attempts that gates refused become anti-patterns with the word of the gate
     ['failure', 'gate test: src/c.ts', 'A change of `src/c.ts` alone did not pass the gate `test`.', null],
   ])
   assert.ok(!JSON.stringify([...log.values()]).includes('approve'), 'no text of anybody is in it')
+
+  await start()
+  await write('src/d.ts')
+  await verify('failed', { failed_before: true })
+  await say('s-1', 'task.failed', { task_id: 't-1', title: 'x', from: 'verifying', attempt: 1 })
+  assert.deepEqual(await learned(), [], 'what failed before the work too says nothing about it')
 })
 
 test('a command that was known to fail and works speaks against that', async t => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { findFailedBefore } from '../../../src/domain/evidence.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { openVerifyFixture } from './worktree-fixture.ts'
 
@@ -71,6 +72,7 @@ test('a test that failed where the work began stands in the way: the work may ha
   assert.equal(status, 'failed')
   assert.equal(checks.find(({ gate }) => gate === 'test')?.status, 'failed')
   assert.match(next_steps.join('\n'), /old trouble \(it failed before the work began, too\)/)
+  assert.equal(findFailedBefore(checks)?.text, 'Only tests fail that failed before the work, too: old trouble')
 })
 
 test('gates.known_failures lets a test that failed where the work began pass, and tells of it', async t => {
@@ -93,6 +95,8 @@ test('one that fails beside old trouble is not excused by it', async t => {
   const allowed = { commands: COMMANDS, knownFailures: 'allow' } as const
   const { status } = await verify(work.request({}, allowed), work.deps())
   assert.equal(status, 'failed')
+  const blocked = await verify(work.request({ round: 2 }, { commands: COMMANDS }), work.deps())
+  assert.equal(findFailedBefore(blocked.checks), undefined)
 })
 
 test('a test that is gone stands in the way, and one with another name is only told', async t => {

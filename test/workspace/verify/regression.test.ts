@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { concernsAbout, GateStatus, type TestResult } from '../../../src/domain/evidence.ts'
+import { concernsAbout, findFailedBefore, GateStatus, type TestResult } from '../../../src/domain/evidence.ts'
 import { git } from '../../../src/workspace/git/git.ts'
 import {
   compareTests,
@@ -67,6 +67,28 @@ test('that a command lists no test any more is the same concern however many the
   assert.deepEqual(concernsAbout({ isProven: true, ...one }), concernsAbout({ isProven: true, ...two }))
   assert.deepEqual([one.status, one.findings.length], ['review', 1])
   assert.equal(two.output, '2 tests before the work, none now.')
+})
+
+test('a command without a list of tests that failed before, too, is said so; one that was killed or lists some now is not', () => {
+  const failed = { code: 'test.failed', weight: 'block' as const, text: 'It failed.' }
+  const isFromBefore = (more: object, tests: TestResult[] | null = null, exit = 1) => {
+    const check = gateCheck({
+      gate: 'test',
+      kind: 'command',
+      status: 'failed',
+      findings: [failed],
+      tests: null,
+      ...more,
+    })
+    const both = regressionGate(check, { exit, tests, cached: false, durationMs: 1 }, 'allow')
+    assert.equal(both.tests.status, 'failed', 'no setting lets a whole command pass')
+    return findFailedBefore([both.tests]) !== undefined
+  }
+  assert.equal(isFromBefore({}), true)
+  assert.equal(isFromBefore({}, null, 0), false)
+  assert.equal(isFromBefore({}, results({ it: 'failed' })), false, 'it lists nothing any more')
+  assert.equal(isFromBefore({ tests: results({ it: 'failed' }) }), false)
+  assert.equal(isFromBefore({ findings: [{ ...failed, code: 'test.killed' }] }), false)
 })
 
 test('a base checkout that a dead daemon left is cleared away, and its repository knows of no worktree any more', async t => {

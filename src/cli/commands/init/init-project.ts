@@ -126,7 +126,10 @@ function gateRemarks({ commands }: ProjectFacts, steps: readonly InitStep[]): st
   const gates = proposeGateCommands(commands).filter(({ caution }) => caution === undefined)
   if (!isNew || gates.length === 0) return []
   const names = gates.map(({ gate }) => gate).join(', ')
-  return [`The gates in .perpetualcc.toml (${names}) run code of this project: check them, then agree with pcc trust.`]
+  const then = gates.some(({ gate }) => gate === 'test') ? ' Then pcc gates run shows what fails before any work.' : ''
+  return [
+    `The gates in .perpetualcc.toml (${names}) run code of this project: check them, then agree with pcc trust.${then}`,
+  ]
 }
 
 /** The paths that a person had changed before, relative to the project. They are not committed. */

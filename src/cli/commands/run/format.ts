@@ -100,8 +100,12 @@ export function timeLeftText({ left_ms }: Pick<RunDetail, 'left_ms'>): string | 
 /** What happens to work that its agent has called done. */
 export const COMPLETION_TEXTS = { verifying: 'is being verified', merging: 'is being merged' } as const
 
-/** The command by which a person answers a waiting task; between its checks and its merge that is a review. */
-export function waitsText(task: string, { landing, decision }: Pick<AttemptNow, 'landing' | 'decision'>): string {
+/** Why a task waits for a person, or at least the command by which they answer; between its checks and its merge that is a review. */
+export function waitsText(
+  task: string,
+  { landing, decision, why }: Pick<AttemptNow, 'landing' | 'decision' | 'why'>,
+): string {
+  if (landing === 'verifying' && why?.startsWith('waits for you')) return firstLine(why)
   return landing === 'merging' ? `waits for your review: pcc review ${task}` : `waits for you: pcc respond ${decision}`
 }
 

@@ -52,10 +52,7 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
     ...keptApartLines(run).map(line => `Waits: ${line}`),
     ...heldUp.map(({ task_id, now }) => paint('yellow', `Held up: ${task_id}, ${firstLine(now?.held_up ?? '')}`)),
     ...waiting.map(({ task_id, now }) =>
-      paint(
-        'yellow',
-        `Needs you: ${task_id}, ${now?.landing === 'merging' ? `pcc review ${task_id}` : `pcc respond ${now?.decision}`}`,
-      ),
+      paint('yellow', `Needs you: ${task_id}${now ? ` ${waitsText(task_id, now)}` : ''}`),
     ),
     '',
     paint('bold', run.attempts.length > SHOWN ? `The last ${counted(SHOWN, 'attempt')}:` : 'Attempts:'),

@@ -191,9 +191,18 @@ test('the page of a run and the list of tasks say what is held up and what waits
   const held = someAttempt({ now: { ...now, held_up: '/nowhere/shop has changes that are not committed' } })
   const review = someAttempt({ task_id: 't-000002', iteration: 2, now: { ...now, decision: 7 } })
   const here = { terminal: TERMINAL, now: NOW, cwd: '/', home: undefined }
-  const page = runPage(someRun({ attempts: [held, review] }), here)
+  const why =
+    'waits for you (pcc review t-000003): test (npm test) failed: only tests fail that failed before the work, too: sum'
+  const red = someAttempt({
+    task_id: 't-000003',
+    iteration: 3,
+    now: { ...now, landing: 'verifying', decision: 8, why },
+  })
+  const page = runPage(someRun({ attempts: [held, review, red] }), here)
   assert.ok(page.includes('Held up: t-000001, /nowhere/shop has changes that are not committed'), page.join('\n'))
-  assert.ok(page.includes('Needs you: t-000002, pcc review t-000002'))
+  assert.ok(page.includes('Needs you: t-000002 waits for your review: pcc review t-000002'))
+  assert.ok(page.includes(`Needs you: t-000003 ${why}`))
+  assert.ok(page.includes(`● t-000003 dig the ground ${why}`))
   assert.ok(
     page.includes('⏳ t-000001 dig the ground: its merge waits: /nowhere/shop has changes that are not committed'),
   )
