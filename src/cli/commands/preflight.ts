@@ -193,16 +193,9 @@ function checkLogin({ kind, env }: PreflightFacts): PreflightRow[] {
   if (findLogin(kind, env)) return []
   const vendor = vendorOf(kind)
   const names = vendor.credentials.map(([name]) => name).join(' or ')
-  const { command } = vendor.login
-  const fix = `${command === '' ? 'Log in with the agent itself' : command}, or set ${names}`
-  return [
-    {
-      area: 'login',
-      says: `no login and no key of ${kind} found; work waits until there is one`,
-      fix,
-      ...loginOffer(kind),
-    },
-  ]
+  const fix = `${vendor.login.command || 'Log in with the agent itself'}, or set ${names}`
+  const says = `no login and no key of ${kind} found; work waits until there is one`
+  return [{ area: 'login', says, fix, ...loginOffer(kind) }]
 }
 
 function loginOffer(kind: string): Pick<PreflightRow, 'command'> {
