@@ -261,7 +261,7 @@ test('a text that runs what it fetches, or sends the environment away, is not wr
 })
 
 test('a changing request to a development server of this machine needs nobody in a sandbox; any other one does', () => {
-  const own = ['curl -X POST localhost:3000/a -d "{}"', 'curl -s -X DELETE http://localhost:8080/a/3 -H "A: b"']
+  const own = ['curl -X POST localhost:3000/a -d "{}"', 'curl -s -X DELETE http://localhost:8080/a/3 -H "Accept: a"']
   assert.deepEqual(
     own.map(judge),
     own.map(() => ({ plain: false, held: true })),

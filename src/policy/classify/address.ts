@@ -36,6 +36,30 @@ export function isOwnServer(address: string): boolean {
 const OWN_SERVER =
   /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\]):(300\d|4000|4200|4321|5000|517\d|80[08]0|8081|8787)(\/[^{}[\]]*)?$/
 
+/**
+ * Whether a request that changes something goes to an application of the project. Registries, forges, databases, CI and consoles listen at most of
+ * these ports too, so the path must be one of an application: plain words, none that such an engine uses, and to delete, one thing by its number.
+ */
+export function isOwnResource(address: string, deletes: boolean): boolean {
+  if (!isOwnServer(address)) return false
+  const [, path = ''] = /^(?:https?:\/\/)?[^/]+([^?#]*)/.exec(address) ?? []
+  const words = path.split('/').filter(Boolean)
+  if (!words.every(word => /^[\w.~:@-]+$/.test(word) && !ENGINE_WORD.test(word))) return false
+  return !deletes || ONE_THING.test(words.at(-1) ?? '')
+}
+
+/** Words in the paths of engines: registries, forges, databases, CI, clusters, consoles and their management. */
+const ENGINE_WORD =
+  /^[_.]|^(v2|jobs?|script\w*|manager|alter|mutate|sql|query|queries|statements?|schemas?|subjects|namespaces|repos\w*|orgs?|organizations|collections|dashboards|datasources|folders|actuator|admin\w*|console|manage|management|hooks|plugins?|pipelines?|builds?|doDelete|createItem|executions|experiments|registered-models|model-versions|mlflow|manifests|blobs|releases?|nodes?|clusters?|services|routes|consumers|upstreams|tables|databases?|index(es)?|indices|classes|objects|backups?|restore|imports?|exports?|keys|tokens|secrets?|settings|config\w*|env|dags|variables|connections|pools|topics|brokers|deploy\w*|undeploy\w*|shutdown|restart|refresh|drop\w*|exec\w*|eval\w*|rpc|run|metadata|kv|apis)$/i
+const ONE_THING = /^(\d+|[\da-f]{24}|[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12})$/i
+
+/** Whether a page of a server shows how it is set up or what is in its memory, passwords too. */
+export function showsSettings(address: string): boolean {
+  return /\/(actuator\/(env|heapdump|configprops)|heapdump|configprops|phpinfo\.php|server-info|debug\/(vars|pprof\/(cmdline|heap))|rails\/info|_profiler|telescope|\.env[\w.]*)(?=[/?#]|$)/i.test(
+    address,
+  )
+}
+
 /** Whether a part of an address is a text in base64 or hexadecimal: an address names a page, it does not carry texts. */
 function carriesText(address: string): boolean {
   return (address.match(/[A-Za-z0-9+_=-]{20,}/g) ?? []).some(
@@ -136,3 +160,12 @@ const PRIVATE_V4 =
 /** Addresses of this machine and its network, and names that lead there. */
 const PRIVATE =
   /^(\[(::1?|::ffff:.*|f[cd].*)\]|(.*\.)?(localhost|local|internal|lan|home|corp|intranet|private|home\.arpa|nip\.io|sslip\.io|localtest\.me|lvh\.me))$/
+
+/** Whether a word may be the name of a machine: it has a dot, and it does not end like a file. */
+export function isHost(word: string): boolean {
+  const [first = ''] = word.replace(/^\.\//, '').split('/')
+  return word.includes('@') || (/\.\w+$/.test(first) && !FILE.test(first))
+}
+
+const FILE =
+  /\.(c|m)?[jt]sx?$|\.(json[c5]?|ya?ml|toml|ini|cfg|conf|lock|txt|mdx?|rst|pyi?|go|mod|sum|rs|java|kts?|scala|sbt|clj|edn|rb|erb|php|c|h|cc|cpp|hpp|cs|fs|csproj|sln|swift|dart|lua|sh|sql|csv|tsv|parquet|xml|html?|s?css|svg|png|jpe?g|gif|pdf|proto|gra?ph?ql|gql|tf|tfvars|hcl|in|log|ipynb|vue|svelte|astro|exs?|erl|hs|ml|nix|zig|r|jl|dot|wasm|jar|class|o|db|sqlite|duckdb)$/i

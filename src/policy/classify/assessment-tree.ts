@@ -46,12 +46,22 @@ export function buildAssessment(piece: Piece, normalised: string): Assessment {
   collectReasons(piece)
   // A migration that is routine on this machine is not routine in an environment that others use.
   if (all.some(({ code }) => code === 'env.far'))
-    for (const reason of all) if (/^db\.(migrate|read)$/.test(reason.code)) reason.code = 'db.change'
+    for (const reason of all) {
+      if (/^db\.(migrate|read)$/.test(reason.code)) reason.code = 'db.change'
+      if (reason.code === 'env.far' && hasDataStep(piece)) reason.risk = 'MEDIUM'
+    }
   const reasons = unique(all).sort((one, other) =>
     isHigherRisk(one.risk, other.risk) ? -1 : isHigherRisk(other.risk, one.risk) ? 1 : 0,
   )
   return { risk: highestRisk(reasons.map(reason => reason.risk)), reasons, pieces: [piece], normalised }
 }
+
+/** Whether a command sounds as if it changed a database: `npm run migrate`, `mix run priv/seeds.exs`. */
+function hasDataStep({ argv = [], pieces }: Piece): boolean {
+  return argv.some(word => DATA_STEP.test(word)) || pieces.some(hasDataStep)
+}
+
+const DATA_STEP = /(^|[:./_-])(migrat\w*|seeds?|seeder|db|database|backfill|fixtures)([:./_-]|$)/i
 
 /** Notes what was read, if anything was. */
 export function addHashes(assessment: Assessment, files: Readonly<Record<string, string>>): Assessment {

@@ -110,7 +110,8 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     secret: arg => judgeSecret(arg, where),
     unknown: arg => addReason(piece, unknownReason(arg)),
     set: (name, value, at) => {
-      judgeAssignment({ name, value, at: at.at, alone: true }, where.add)
+      const exported = /^(export|declare|typeset)$/.test(call.name)
+      judgeAssignment({ name, value, at: at.at, alone: true, exported }, where.add)
       bindVariable(name, value, scope)
     },
     move: path => {

@@ -5,6 +5,7 @@ import type { Arg } from '../shell/args.ts'
 import { bindVariable, expandAssigned, expandWords } from '../shell/expand.ts'
 import type { ShellScope } from '../shell/scope.ts'
 import type { Assign } from '../shell/tree.ts'
+import { isHost } from './address.ts'
 
 /** Variables that make an innocent program load or run something else. */
 const HIJACK: RegExp[] = [
@@ -31,7 +32,7 @@ const HIJACK: RegExp[] = [
 
 /** Variables that send a program somewhere else or change what it trusts: MEDIUM, not HIGH. */
 const REDIRECT =
-  /^(IFS|HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_.*|OPENSSL_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|CURL_HOME|WGETRC|KUBECONFIG|DOCKER_(HOST|CONTEXT|TLS.*|CERT.*)|CONTAINER_HOST|AWS_.*|AZURE_.*|GOOGLE_.*|GCLOUD_.*|CLOUDSDK_.*|(https?|all|ftp|no)_proxy|GREP_OPTIONS|GREP_COLORS?|POSIXLY_CORRECT|BLOCK_SIZE|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|PG(HOST|SERVICE.*|PASSFILE|SYSCONFDIR|DATABASE|USER|PORT)|MYSQL_.*|REDISCLI_.*|DATABASE_URL|DB_.*|CLAUDE.*|PCC_.*|TF_VAR_.*|TF_.*|VAULT_.*|CONSUL_.*|NOMAD_.*|RAILS_ENV|RACK_ENV|DJANGO_SETTINGS_MODULE|FLASK_APP|SPRING_.*)$/i
+  /^(IFS|HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_.*|OPENSSL_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|CURL_HOME|WGETRC|KUBECONFIG|DOCKER_(HOST|CONTEXT|TLS.*|CERT.*)|CONTAINER_HOST|AWS_.*|AZURE_.*|GOOGLE_.*|GCLOUD_.*|CLOUDSDK_.*|(https?|all|ftp|no)_proxy|GREP_OPTIONS|GREP_COLORS?|POSIXLY_CORRECT|BLOCK_SIZE|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|PG(HOST|SERVICE.*|PASSFILE|SYSCONFDIR|DATABASE|USER|PORT)|MYSQL_.*|REDISCLI_.*|DATABASE_URL|DB_.*|CLAUDE.*|PCC_.*|TF_VAR_.*|TF_.*|NX_CLOUD_.*|TURBO_(TEAM(ID)?|TOKEN|API|LOGIN|REMOTE\w*)|VAULT_.*|CONSUL_.*|NOMAD_.*|RAILS_ENV|RACK_ENV|DJANGO_SETTINGS_MODULE|FLASK_APP|SPRING_.*)$/i
 
 /** Variables that only set language, verbosity, or one of the project's own modes. */
 const HARMLESS =
@@ -43,15 +44,17 @@ interface Setting {
   at: Span
   /** `x=1` with no program after it: a variable of this shell, which programs see only if it was exported before. */
   alone: boolean
+  /** `export x=1`: every later program sees it. */
+  exported?: boolean
+  /** The program that follows, if it is known. */
+  of?: string | undefined
   /** The folder of the command, if it is known. */
   folder?: string | undefined
 }
 
 /** Judges what setting a variable does to the programs that see it. */
-export function judgeAssignment(
-  { name, value, at, alone, folder }: Setting,
-  add: (reason: Reason) => undefined,
-): undefined {
+export function judgeAssignment(setting: Setting, add: (reason: Reason) => undefined): undefined {
+  const { name, value, at, alone, folder } = setting
   const quoted = value?.value ?? ''
   if (/\$\(|`/.test(quoted))
     add({ code: 'env.code-text', risk: 'MEDIUM', text: `${name} is set to a text with a command in it`, at })
@@ -70,8 +73,10 @@ export function judgeAssignment(
     return add(unlistedReason(name, at))
   if (/(^|_)(ENV|ENVIRONMENT|STAGE)$/.test(name) && (!value?.known || /^(prod\w*|live|stag\w*)$/i.test(quoted)))
     add({ code: 'env.far', risk: 'LOW', text: `${name} names an environment that others use`, at })
+  const reach = alone && !setting.exported ? undefined : explainReach(setting)
   if (HARMLESS.test(name)) {
-    if (value?.known && OUTSIDE.test(quoted)) add(oddReason(name, at))
+    if (reach) add({ ...reach, risk: 'MEDIUM', at })
+    else if (value?.known && OUTSIDE.test(quoted)) add(oddReason(name, at))
     return
   }
   // An address on this machine belongs to the project.
@@ -93,9 +98,51 @@ export function judgeAssignment(
       text: `${name} changes where programs look or what they trust`,
       at,
     })
+  if (reach) return add({ ...reach, risk: 'MEDIUM', at })
   if (alone) return
   if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(oddReason(name, at))
   add(unlistedReason(name, at))
+}
+
+/** Why a variable is asked about by its value: with it the hooks of git check nothing, or a program works for others or with another machine. */
+function explainReach({ name, value, of = '' }: Setting): Pick<Reason, 'code' | 'text'> | undefined {
+  const quoted = value?.known ? value.value : undefined
+  const [, on, exempt] = SKIPS_CHECKS.find(([variable]) => variable.test(name)) ?? []
+  if (on && !exempt?.test(of) && (quoted === undefined || on.test(quoted)))
+    return { code: 'git.unchecked', text: `${name} skips the checks of the project` }
+  if (quoted === undefined || MODE.test(name)) return undefined
+  if (OTHERS.test(quoted)) return { code: 'env.elsewhere', text: `${name} names an environment that others use` }
+  if (!TEXT_NAME.test(name) && quoted.split(/[,;\s]+/).some(namesMachine))
+    return { code: 'env.elsewhere', text: `${name} names another machine` }
+  return undefined
+}
+
+const INSTALLERS = /^(npm|pnpm|yarn|bun|npx)$/
+/** Variables that hooks of git read, the values that switch them off, and the programs before which they mean something else. */
+const SKIPS_CHECKS: [name: RegExp, on: RegExp, exempt: RegExp][] = [
+  [/^(HUSKY|LEFTHOOK)$/, /^(0|false|off|no)$/i, INSTALLERS],
+  [/^(HUSKY_SKIP_(HOOKS|INSTALL)|OVERCOMMIT_DISABLE|LEFTHOOK_EXCLUDE|PRE_COMMIT_ALLOW_NO_CONFIG)$/, /./, INSTALLERS],
+  [
+    /^SKIP$/,
+    /./,
+    /^(pre-commit|npm|pnpm|yarn|bun|npx|pytest|python3?|node|make|just|go|cargo|tox|nox|rake|mvn|gradle|\.\/gradlew)$/,
+  ],
+]
+
+/** Variables that choose how the project is built. What they mean for a database is judged with the database. */
+const MODE =
+  /^(NODE_ENV|BABEL_ENV|MIX_ENV|RAILS_ENV|RACK_ENV|APP_ENV|FLASK_ENV|VITE_MODE|BUILD_(MODE|TYPE|ENV)|CONFIGURATION|HOST|LANG|LC_\w+|TZ|TERM)$/
+/** Variables whose values have dots that belong to no machine. */
+const TEXT_NAME = /(^|_)(VERSION|MODULE|CLASS|PACKAGE|NAME|PATTERN|FILTER|TAGS?|FILES?|APP|TEST|TESTS|MESSAGE|TITLE)$/
+const OTHERS = /^(prod|production|prd|live|staging|mainnet)$/i
+
+/** Whether a word names another machine: `evil.example`, `db:5432`, `10.0.0.5`, with or without a scheme. */
+function namesMachine(word: string): boolean {
+  const [, host = ''] = /^(?:[a-z][\w+.-]*:\/\/)?(?:[^@/]*@)?(\[[^\]]*\]|[^:/]*)/i.exec(word) ?? []
+  if (/^(localhost|127(\.\d+){3}|0\.0\.0\.0|\[::1?\]|)$/i.test(host)) return false
+  if (/^\d+(\.\d+){3}$/.test(host)) return true
+  if (/^[A-Za-z][\w-]*:\d{2,5}(\/|$)/.test(word)) return true
+  return /^[a-z\d]([\w-]*\.)+[a-z]{2,}$/i.test(host) && isHost(host)
 }
 
 /** Where a language looks for code. In a sandbox, code of the project may be loaded as well as run. */
@@ -158,7 +205,7 @@ export function assign(
 ): undefined {
   const value = word && expandAssigned(word, scope)
   // `IFS= read -r line` splits that line and nothing else.
-  if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone, folder: scope.cwd }, add)
+  if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone, of, folder: scope.cwd }, add)
   if (!alone) return
   bindVariable(name, append ? undefined : value, scope)
   const words = value ? [value] : expandWords(inner, scope)

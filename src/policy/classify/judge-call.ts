@@ -42,8 +42,11 @@ export function judgeCall(call: ProgramCall): undefined {
   judgeCommandFlags(call)
   judgeSteps(call)
   if (rule) rule(call)
-  else judgeUnknown(call, named.is === 'program')
+  else judgeUnknown(call, named.is === 'program' || (named.is === 'project-file' && INSTALLED.test(named.path)))
 }
+
+/** Where package managers put programs: a file there is the program of that name, and none that the project wrote. */
+const INSTALLED = /(^|\/)(node_modules\/\.bin|\.?v?env\/(bin|Scripts)|vendor\/bin)\/[^/]+$/
 
 /** Some file systems, and the shells of some systems, ignore case (`RM` is `rm`), so dangerous programs are found in any case. */
 function findProgramRule(name: string): ProgramRule | undefined {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { type Access, isHeldWrite, isTemporary, judgePath } from '../paths/judge-path.ts'
-import { globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
+import { findSecretPart, globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
 import type { Redirect } from '../shell/tree.ts'
@@ -88,7 +88,7 @@ export function judgeSecret(arg: Arg, where: FileContext): undefined {
 /** Settings files of a person or a program whose names are harmless, but that often hold a secret. */
 function mayHoldSecrets(path: string, home: string): boolean {
   if (path.startsWith(`${home}/.`) && /^\.[\w.-]+$/.test(path.slice(home.length + 1))) return true
-  return /(^|\/)(\.git\/config|wp-config\.php|kubeconfig\S*|config\/database\.yml|local\.settings\.json|\.claude\/settings\.local\.json)$|^\/etc\/(passwd|group)$/.test(
+  return /(^|\/)(\.git\/config|wp-config\.php|kubeconfig\S*|config\/database\.yml|local\.settings\.json|config\/(prod|production|staging|live)\.(json5?|ya?ml|toml)|appsettings\.(Production|Staging)\.json|application-(prod|production|staging)\.(ya?ml|properties)|\.claude\/settings\.local\.json)$|^\/etc\/(passwd|group)$/.test(
     path,
   )
 }
@@ -208,6 +208,40 @@ export function explainWritten(path: string, text: string): Omit<Reason, 'at'> |
     text: `${path} would run what it fetches, or send the environment away`,
   }
 }
+
+/** What is said of the text that programs and here-documents put into a file. Of programs only those that print their own words count as code. */
+export function explainText(
+  path: string,
+  pipe: readonly (readonly Arg[])[],
+  bodies: readonly Arg[],
+): Omit<Reason, 'at'>[] {
+  const read = (args: readonly Arg[]) => args.map(({ value }) => value.replaceAll('\\n', '\n')).join(' ')
+  const printed = pipe.filter(([program]) => /^(cat|echo|printf)$/.test(program?.value ?? ''))
+  return [
+    explainWritten(path, read([...pipe.flat(), ...bodies])),
+    explainCode(path, read([...printed.flat(), ...bodies])),
+  ].filter(reason => reason !== undefined)
+}
+
+/**
+ * Why a text that a command writes is asked about if the same command runs it: it names a file with secrets, takes the whole environment, starts
+ * programs or connects elsewhere. A page or data is not run. Alone it is held like any other text, because the next call is judged with the file as it is.
+ */
+export function explainCode(path: string, text: string): Omit<Reason, 'at'> | undefined {
+  if (/\.(mdx?|rst|txt|adoc|html|log|out|err|json[lc]?|xml|csv|tsv|diff|patch|svg)$/i.test(path)) return undefined
+  const names = text.slice(0, MAX_CODE).match(/[\w./~-]+/g) ?? []
+  const reaches =
+    text.length > MAX_CODE ||
+    REACHES_OUT.test(text) ||
+    names.some(name => MAYBE_SECRET.test(name) && findSecretPart(name) !== undefined)
+  if (!reaches) return undefined
+  return { code: 'write.code', risk: 'MEDIUM', text: `${path} may show secrets, start programs or send`, held: true }
+}
+
+/** Nobody spells more in a command. */
+const MAX_CODE = 8_000
+const REACHES_OUT =
+  /\bprocess\.env\b(?!\s*\??\.\s*\w)|\bos\.environ\b(?!\s*(\[|\.get\b|\.setdefault\b))|\bENV\.(to_|each|inspect)|%ENV|\b(printenv|subprocess|child_process|execSync|execFileSync|execa|spawnSync|Popen|popen\w*|ProcessBuilder|getRuntime|shell_exec|passthru|proc_open|socket|urllib|urlopen|requests|httpx|aiohttp|smtplib|ftplib|paramiko|axios|XMLHttpRequest|WebSocket|TCPSocket)\b|\bos\s*\.\s*(system|exec\w*|spawn\w*)\b|\b(net|http|https|tls)\s*\.\s*(connect|createConnection|request|get|Dial\w*|Post\w*|Get)\b|exec\.Command|Command::new|\b(spawn|exec|fetch)\s*\(/
 
 /** Code that sends the whole environment away. */
 const SENDS_ENVIRONMENT =

@@ -22,7 +22,10 @@ interface WalkedText {
   source: ReadLines
 }
 
-/** What is HIGH in a text that was walked, with its line, and whether it was too long to be walked to its end. */
+/**
+ * What is HIGH in a text that was walked, with its line, what reaches beyond this machine, and whether it was too long to be walked to its end.
+ * Otherwise a script would do unasked what is asked about if it is typed.
+ */
 export function findScriptRisks(piece: Piece, walked: WalkedText): Omit<Reason, 'at'>[] {
   const { text, line: first } = walked
   const found: Omit<Reason, 'at'>[] = []
@@ -30,16 +33,20 @@ export function findScriptRisks(piece: Piece, walked: WalkedText): Omit<Reason, 
     for (const reason of reasons) {
       if (reason.code === 'shell.too-many')
         found.push({ code: 'script.unread', risk: 'MEDIUM', text: ` has ${reason.text}` })
-      if (reason.risk !== 'HIGH' || isOrdinary(reason, walked)) continue
+      const isFar = walked.source.is !== 'hook' && !reason.held && FAR.test(reason.code)
+      if (!isFar && (reason.risk !== 'HIGH' || isOrdinary(reason, walked))) continue
       const line = text.slice(0, reason.at?.[0] ?? 0).split('\n').length - 1
       const where = first === undefined ? '' : ` line ${first + line}`
-      found.push({ code: reason.code, risk: 'HIGH', text: `${where}: ${reason.text}` })
+      found.push({ code: reason.code, risk: reason.risk, text: `${where}: ${reason.text}` })
     }
     pieces.forEach(visit)
   }
   visit(piece)
   return found
 }
+
+/** Reasons about what others see or use: a deployment, a push, a message, a step that goes back, and secrets that are shown. */
+const FAR = /^(infra\.(change|remote)|git\.push|net\.change|env\.print|script\.far|secret\.maybe)$/
 
 /**
  * What is HIGH for a typed command and ordinary in a script: removing what a build makes, setting variables for what the script

@@ -9,7 +9,7 @@ import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts
 import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
-import { emptiesFile, explainWritten, isStandardDevice, judgeRedirect, noteSpelled } from './judge-file.ts'
+import { emptiesFile, explainText, isStandardDevice, judgeRedirect, noteSpelled } from './judge-file.ts'
 import { findScriptRisks, readScript } from './script-file.ts'
 
 /** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
@@ -187,10 +187,10 @@ export class CommandWalker {
       const isSpelled = redirect.op === '>' && words?.length === 1 && words[0]?.value === 'cat' && before.length === 0
       if (file?.known && !isStandardDevice(file.value))
         noteSpelled(file, isSpelled && spelled?.known && !second ? spelled.value : undefined, state)
-      const texts = [...before.flat(), ...(words ?? []), ...(redirects.length > 1 ? bodies : [])]
-      const written =
-        file && explainWritten(file.value, texts.map(({ value }) => value.replaceAll('\\n', '\n')).join(' '))
-      if (written) addReason(state.piece, { ...written, at: redirect.at })
+      const pipe = words ? [...before, words] : before
+      const isFile = file && !isStandardDevice(file.value) && !(redirect.op === '>&' && /^(\d+-?|-)$/.test(file.value))
+      for (const reason of isFile ? explainText(file.value, pipe, redirects.length > 1 ? bodies : []) : [])
+        addReason(state.piece, { ...reason, at: redirect.at })
       if (body?.secret !== undefined) addReason(state.piece, secretReason(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
       else if (redirect.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }

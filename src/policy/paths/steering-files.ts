@@ -9,6 +9,7 @@ export interface SteeringRisk {
     | 'path.hook'
     | 'path.ci'
     | 'path.runs'
+    | 'path.lock'
     | 'path.instructs'
     | 'path.tool-config'
   risk: 'MEDIUM' | 'HIGH'
@@ -37,6 +38,11 @@ const RUN: SteeringRisk = {
   risk: 'MEDIUM',
   why: 'a tool runs it, or runs what it says, at its next start',
 }
+const LOCK: SteeringRisk = {
+  code: 'path.lock',
+  risk: 'MEDIUM',
+  why: 'what it names is installed unasked, so its package manager writes it',
+}
 const INSTRUCTS: SteeringRisk = {
   code: 'path.instructs',
   risk: 'MEDIUM',
@@ -49,8 +55,9 @@ const TOOL: SteeringRisk = {
 }
 
 /** The settings folders of the agents that pcc knows, and of others, without the dot. */
+const OWN_FOLDERS = AGENT_DEFINITIONS.map(({ settingsFolder }) => settingsFolder.slice(1))
 const AGENT_FOLDERS = [
-  ...AGENT_DEFINITIONS.map(({ settingsFolder }) => settingsFolder.slice(1)),
+  ...OWN_FOLDERS,
   ...['cursor', 'windsurf', 'continue', 'aider', 'roo', 'cline', 'clinerules', 'kiro', 'amazonq'],
 ].join('|')
 const AGENT_SETTINGS =
@@ -66,12 +73,19 @@ const STEERING: [RegExp, SteeringRisk][] = [
   // The folder itself counts too: a file that is copied into it keeps its own name.
   [new RegExp(`/\\.(${AGENT_FOLDERS})(/(${AGENT_SETTINGS}))?$`), GUARD],
   [/\/(\.mcp\.json|\.claude\.json|\.cursorrules|\.aider\.conf\.yml|managed-settings\.json)$/, GUARD],
+  // Settings of an agent under its own name, beside the files of the project.
+  [new RegExp(`/\\.?(${OWN_FOLDERS.join('|')})\\.jsonc?$`), GUARD],
   [new RegExp(`/(${AGENT_HOOKS.join('|')})(/|$)`), HOOK],
   [/\/\.git(\/|$)/, GIT],
   [/\/git~\d+(\/|$)/, GIT],
   [/\/\.(gitconfig|gitmodules|gitattributes)$/, GIT],
   [/\/\.config\/git(\/|$)/, GIT],
-  [/\/\.(husky|githooks|git-hooks)(\/|$)/, HOOK],
+  [/\/(\.husky|\.?git[-_]?hooks)(\/|$)/, HOOK],
+  // git runs a file of such a name in whichever folder it is told to look.
+  [
+    /\/((pre|post)-(commit|merge-commit|merge|checkout|rebase|rewrite|push|receive|update|applypatch|auto-gc)|(prepare-)?commit-msg|applypatch-msg)(\.(sh|bash|py|[cm]?js))?$/,
+    RUN,
+  ],
   [/\/\.(ba|z|k|tc|c|da|fi)?sh(rc|env)$/, STARTUP],
   [
     /\/\.(bash_profile|bash_login|bash_logout|bash_aliases|zprofile|zlogin|zlogout|zshenv|profile|login|logout|inputrc|xprofile|xinitrc|xsession|xsessionrc|pam_environment|vimrc|exrc|nanorc|emacs|tmux\.conf|screenrc|gdbinit|lldbinit|pythonrc|pythonstartup|irbrc|pryrc|psqlrc|sqliterc|rprofile|curlrc|wgetrc|lesskey|ackrc|direnvrc|hushlogin|envrc|nvimrc|nvim\.lua|dir-locals\.el|rvmrc)$/,
@@ -93,12 +107,18 @@ const STEERING: [RegExp, SteeringRisk][] = [
     TOOL,
   ],
   [/\/(node_modules\/\.bin|\.?venv\/(bin|scripts)|vendor\/bin)(\/|$)/, RUN],
+  // Installed packages: what is in them is run by everything that loads them.
+  [/\/(node_modules\/(?!\.(cache|vite)(\/|$))|\.?venv\/lib|site-packages\/|vendor\/(composer|bundle)\/)/, RUN],
+  [
+    /\/(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|bun\.lockb?|(yarn|uv|poetry|pdm|pipfile|cargo|gemfile|composer|mix|pubspec|flake|podfile|deno|pixi)\.lock|go\.(work\.)?sum|packages\.lock\.json|gradle\.lockfile|package\.resolved)$/,
+    LOCK,
+  ],
   [
     /\/(gradlew(\.bat)?|mvnw(\.cmd)?|\.mvn(\/.*)?|gradle\/wrapper(\/.*)?|init\.gradle(\.kts)?|\.bazelrc|\.bazeliskrc|\.bazelversion|tools\/bazel|bunfig\.toml|\.sbtopts|\.jvmopts|\.?mise\.toml|nuget\.config|\.bundle\/config|\.corepack\.env)$/,
     RUN,
   ],
   [
-    /\/(\.overcommit\.yml|\.rultor\.yml|\.lefthook-local\.yml|lefthook-local\.yml|\.simple-git-hooks\.(json|[cm]?js)|simple-git-hooks\.(json|[cm]?js)|\.pre-commit-hooks\.yaml|captainhook\.json|grumphp\.ya?ml)$/,
+    /\/(\.overcommit\.yml|\.rultor\.yml|\.lefthook-local\.yml|lefthook-local\.yml|\.simple-git-hooks\.(json|[cm]?js)|simple-git-hooks\.(json|[cm]?js)|\.pre-commit-hooks\.yaml|captainhook\.json|grumphp\.ya?ml|\.tool-versions|\.config\/(dotnet-tools\.json|mise.*)|(lint-staged|commitlint|release|semantic-release)\.config\.[cm]?[jt]s|\.(commitlintrc|releaserc|release-it|versionrc|czrc|goreleaser)(\.\w+)?|goreleaser\.ya?ml)$/,
     RUN,
   ],
   [
@@ -109,7 +129,7 @@ const STEERING: [RegExp, SteeringRisk][] = [
   [new RegExp(`/((${AGENT_FOLDERS}|agents)\\.md|[\\w-]+-instructions\\.md|\\.goosehints)$`), INSTRUCTS],
   [/\/\.github(\/(workflows|actions)(\/|$)|$)/, CI],
   [
-    /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.appveyor\.yml|\.cirrus\.(yml|star)|\.semaphore(\/.*)?|\.gitea(\/.*)?|\.forgejo(\/.*)?|\.gitlab(\/.*)?|\.harness(\/.*)?|\.sourcehut(\/.*)?|\.build\.yml|\.builds(\/.*)?|wercker\.yml|bitrise\.yml|screwdriver\.yaml|\.tekton(\/.*)?|concourse\.yml|buddy\.yml|\.circleci(\/.*)?|\.buildkite(\/.*)?|\.teamcity(\/.*)?|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?)$/,
+    /\/(\.gitlab-ci\.ya?ml|\.travis\.yml|jenkinsfile|azure-pipelines\.ya?ml|bitbucket-pipelines\.yml|\.drone\.yml|cloudbuild\.ya?ml|appveyor\.yml|\.appveyor\.yml|\.cirrus\.(yml|star)|\.semaphore(\/.*)?|\.gitea(\/.*)?|\.forgejo(\/.*)?|\.gitlab(\/.*)?|\.harness(\/.*)?|\.sourcehut(\/.*)?|\.build\.yml|\.builds(\/.*)?|wercker\.yml|bitrise\.yml|screwdriver\.yaml|\.tekton(\/.*)?|concourse\.yml|buddy\.yml|\.circleci(\/.*)?|\.buildkite(\/.*)?|\.teamcity(\/.*)?|\.woodpecker.*|buildspec\.ya?ml|codeowners|dependabot\.ya?ml|renovate\.json5?|\.?ci\/(.*\/)?[^/]+\.(sh|bash|ya?ml|groovy)|fly\.toml|render\.ya?ml|railway\.(json|toml))$/,
     CI,
   ],
 ]

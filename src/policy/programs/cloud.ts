@@ -1,12 +1,11 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { findSpelled } from '../classify/judge-file.ts'
-import { findOperands } from '../shell/args.ts'
+import { findFlags, findOperands } from '../shell/args.ts'
 import { named, type VerbRow, verbs } from './rule-builders.ts'
 
-const GONE = 'cannot be undone'
+export const GONE = 'cannot be undone'
 
 /** Destructive words of cloud tools, anywhere in the call. */
-const DESTROY =
+export const DESTROY =
   /(^|[ :.-])(delete|destroy|terminate|remove|rm|rb|purge|drop|nuke|wipe|deprovision|detach|disable|revoke|deregister|cancel|undeploy|teardown|del|reset|uninstall|kill|stop|flush|rollback|undelete|force-delete|truncate|prune|expunge|release)([ :.-]|$)/i
 
 /** Verbs that only read, as a whole word or at the beginning of one (`describe-instances`). */
@@ -37,6 +36,20 @@ const CLOUD: VerbRow[] = [
 /** Words that read, and print secrets with what they read. */
 function printsSecrets(): VerbRow[] {
   return [
+    // By the words of the verb: `list-api-keys`, `get-master-user-password`, `services api-keys get-key-string`.
+    [
+      /^(?!auth list|([\w-]+ )?(describe-key-pairs|list-aliases|describe-keys?|list-keys)( |$))(\S+ ){0,3}(\S*[-_:])?(keys?|passwords?|passwd|secrets?|tokens?|credentials?|auth|env)([-_:]\S*)?( |$)/i,
+      'MEDIUM',
+      'secret.maybe',
+      'may print secrets',
+    ],
+    // What runs elsewhere is described with its variables and its logins.
+    [
+      /(^| )(describe-task-definition|get-function(-configuration)?|list-functions|get-connections?|describe-(instance-attribute|launch-template-versions|configuration-settings|job-definitions|notebook-instance-lifecycle-config|user-data)|batch-get-projects|get-(app|branch|job|environment|bot|integration|domain-name|webhook)|list-(apps|webhooks)|cluster-info dump|alias (list|ls)|(functions|run services|run jobs|run revisions|app versions) describe|webapp (show|config)|functionapp (show|config)|containerapp show|app (show|spec)|status -o env)( |$)/,
+      'MEDIUM',
+      'secret.maybe',
+      'may print secrets',
+    ],
     [
       /(^| )(keys? (list|get|show|export|describe|print)|list-keys|connection-string|show-connection-string|config (view|vars?|get)|get values|get (all|manifest|notes|hooks)|env(ironment)? (list|show|get|export|ls)|variables? (list|get|show)|vars? (list|get|show)|get-login\S*|appsettings list|function-app config|list-function-keys|stack (output|export)|outputs?|state (pull|show|export)|admin-credentials|get-credentials|kubeconfig (save|get|show)|dump|export)( |$)/,
       'MEDIUM',
@@ -53,6 +66,30 @@ const RUNS_HERE: VerbRow = [
   'infra.read',
   'runs on this machine',
 ]
+
+/**
+ * What a tool of a cloud does on this machine: its verbs, with flags that only say where it listens and how much it says. What others build or
+ * serve reaches a cluster or a registry: `skaffold build` pushes, `sst dev` deploys.
+ */
+const WORKS_HERE: Record<string, string> = {
+  amplify: 'mock',
+  chalice: 'local',
+  firebase: 'serve',
+  netlify: 'dev|build|serve',
+  sam: 'build|validate|local (invoke|start-api|start-lambda)( \\w+)?',
+  serverless: 'package',
+  sls: 'package',
+  vercel: 'dev|build',
+  wrangler: 'dev|types|pages dev',
+}
+const HERE_FLAGS =
+  '(--(local|watch|silent|debug|quiet|offline|lint|cached|parallel|live-reload|no-interactive)|(--port|-p|--listen)[ =]?\\d+|(-e|--event)[ =](events?/)?[\\w-]+\\.json)'
+
+function worksHere({ name, args }: ProgramCall): boolean {
+  const words = Object.hasOwn(WORKS_HERE, name) ? WORKS_HERE[name] : undefined
+  if (words === undefined || !args.every(({ known, glob }) => known && !glob)) return false
+  return new RegExp(`^(${words})( ${HERE_FLAGS})*$`).test(args.map(({ value }) => value).join(' '))
+}
 
 const CLOUD_FLAGS: VerbRow[] = [
   [
@@ -81,9 +118,9 @@ const CLOUD_FLAGS: VerbRow[] = [
   ],
 ]
 
-const changes = { risk: 'MEDIUM', code: 'infra.change', text: 'changes shared resources' } as const
+export const changes = { risk: 'MEDIUM', code: 'infra.change', text: 'changes shared resources' } as const
 
-const VALUED = [
+export const VALUED = [
   '-n',
   '--namespace',
   '--context',
@@ -132,6 +169,14 @@ const VALUED = [
   '-X',
 ]
 
+const CLOUD_TOOL = verbs({
+  rows: [RUNS_HERE, ...CLOUD],
+  otherwise: changes,
+  paths: true,
+  valued: VALUED,
+  flags: CLOUD_FLAGS,
+})
+
 const KUBECTL =
   /^(get|describe|logs|top|explain|api-resources|api-versions|cluster-info|version|config|diff|apply|create|delete|edit|patch|replace|scale|rollout|autoscale|expose|set|label|annotate|exec|run|debug|attach|cp|port-forward|proxy|auth|certificate|cordon|uncordon|drain|taint|wait|kustomize|events|completion|options|plugin|help)$/
 
@@ -169,6 +214,8 @@ function kubectl(call: ProgramCall): undefined {
     dash < 0 &&
     dry.length === 1 &&
     /^--dry-run=(client|server)$/.test(dry[0]?.value ?? '')
+  if (/^cluster-info dump/.test(line) || (isRead && isWhole(call, line)))
+    call.say('secret.maybe', 'MEDIUM', 'kubectl may print what is set up, passwords too', verb)
   const other = call.args.find(arg => /^(-s|--as(-\w+)?|--insecure-skip-tls-verify)(=|$)|:\/\//.test(arg.value))
   if (other) call.say('infra.elsewhere', 'MEDIUM', `${other.text} is another server or another person`, other)
   verbs({
@@ -186,99 +233,28 @@ function kubectl(call: ProgramCall): undefined {
   })(call)
 }
 
-/** gh and the like: MEDIUM for reading from a forge, HIGH for publishing, deleting and tokens. */
-function forge(call: ProgramCall): undefined {
-  const line = findOperands(call.args, VALUED)
-    .map(arg => arg.value)
-    .join(' ')
-  const api = /^api( |$)/.test(line)
-  for (const arg of call.args)
-    if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
-    else if (!arg.known) call.unknown(arg)
-  const shown = call.args.find(arg => /^(--show-token|-t)$/.test(arg.value))
-  if (shown && /^auth status/.test(line)) call.say('secret.store', 'HIGH', `${shown.text} shows the token`, shown)
-  if (/^config get .*token/.test(line)) call.say('secret.store', 'HIGH', 'it shows the token')
-  for (const [at, arg] of call.args.entries())
-    if (/^(--jq|-q|--template|-t)$/.test(call.args[at - 1]?.value ?? '') && /\benv\b|\$ENV/.test(arg.value))
-      call.say('env.print', 'HIGH', `${arg.text} shows the environment`, arg)
-  const method = call.args.find(
-    (arg, at) =>
-      /^(-X|--method)$/.test(call.args[at - 1]?.value ?? '') ||
-      /^(-X|--method=)(POST|PUT|PATCH|DELETE)/i.test(arg.value),
+/** Whether everything, or settings, are printed as a whole: `get all -o json`, `get configmaps -o yaml`. */
+function isWhole({ args }: ProgramCall, line: string): boolean {
+  const [, what = ''] = line.split(' ')
+  const isSettings = /(^|,)(all|cm|configmaps?)(,|\/|$)/.test(what)
+  if (/^describe /.test(line)) return isSettings
+  const shown = findFlags(args, ['-o', '--output'], 'onlfpcL').some(({ value }) =>
+    /^(json|yaml|jsonpath|go-template|custom)/.test(value?.value ?? ''),
   )
-  // Without a method or fields it is a GET.
-  const sends = call.args.find(arg =>
-    /^(-[fF]|--(raw-)?field|--input|-H|--header|--hostname|--cache)(=|$)/.test(arg.value),
-  )
-  const isRead =
-    api && !method && !sends && call.args.every(arg => arg.known) && !/graphql|secrets|tokens?|keys/.test(line)
-  if (isRead) return call.say('infra.read', 'MEDIUM', 'it reads from the API of the forge')
-  if (api)
-    return call.say(
-      'infra.change',
-      method && /DELETE/i.test(method.value) ? 'HIGH' : 'MEDIUM',
-      'it calls the API of the forge',
-      method,
-    )
-  verbs({
-    rows: [
-      [
-        /^(secret|variable|ssh-key|gpg-key|auth (token|login|refresh|setup-git|logout)|config set|alias set|extension (install|exec|upgrade|create)|codespace (delete|ssh|cp)|attestation|deploy-key|repo (delete|archive|rename|edit|deploy-key)|release (delete|create|upload|edit)|gist create|pr merge|cache delete|run (delete|cancel)|issue (delete|transfer)|label delete|project delete)( |$)/,
-        'HIGH',
-        'infra.destroy',
-        'publishes, deletes, or handles secrets',
-      ],
-      [
-        /^(pr|issue|run|workflow|release|repo|search|gist|cache|label|project|ruleset|org|codespace|milestone|mr|ci|pipeline|snippet) (list|view|status|diff|checks|watch|ls|show|trace|get|lint)( |$)|^(status|browse|auth status|search|pr checks)( |$)/,
-        'MEDIUM',
-        'infra.read',
-        'looks at the forge',
-      ],
-      [DESTROY, 'HIGH', 'infra.destroy', GONE],
-      ...(isOwnProposal(call) ? PROPOSES : []),
-    ],
-    otherwise: changes,
-    paths: value => !isSpelledText(call, value),
-    valued: VALUED,
-    flags: [
-      [
-        /^(--admin|--yes|--force|--confirm|--delete-branch|-d)$/,
-        'HIGH',
-        'infra.force',
-        'skips a confirmation or a check',
-      ],
-    ],
-  })(call)
-}
-
-const PROPOSES: VerbRow[] = [
-  [/^(pr|mr) (create|new|ready|checkout)( |$)/, 'MEDIUM', 'infra.propose', 'proposes the work of this branch'],
-]
-
-/** Whether a file in /tmp is a text that the same command spells out. */
-function isSpelledText(call: ProgramCall, value: string): boolean {
-  return /^\/tmp\/[\w-]+\.(md|txt)$/.test(value) && findSpelled({ ...call.head, value }, call) !== undefined
-}
-
-/** Whether a proposal goes to the project's own repository, with a text that can be read here. */
-function isOwnProposal(call: ProgramCall): boolean {
-  const { args } = call
-  // A file with the text is one that was written to be read.
-  const isText = (value: string) =>
-    (/^(-|[\w-][\w./-]*\.(md|txt))$/.test(value) && !value.includes('..')) || isSpelledText(call, value)
-  return args.every(({ known, value }, at) => {
-    if (!known || /^(-R|--repo|-H|--hostname|--recover)(=|$)/.test(value)) return false
-    const [, attached] = /^(?:--body-file=|-F=?)(.+)$/s.exec(value) ?? []
-    if (attached !== undefined) return isText(attached)
-    return !/^(--body-file|-F)$/.test(args[at - 1]?.value ?? '') || isText(value)
-  })
+  return shown && (isSettings || args.some(({ value }) => /^(-A|--all-namespaces)$/.test(value)))
 }
 
 /** Clouds, clusters and hosting: HIGH for destroying, MEDIUM for reading and changing. */
 export const INFRA: ProgramRules = {
   ...named(
     'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent',
-    verbs({ rows: [RUNS_HERE, ...CLOUD], otherwise: changes, paths: true, valued: VALUED, flags: CLOUD_FLAGS }),
+    call =>
+      worksHere(call) ? call.say('infra.read', 'MEDIUM', `${call.name} runs on this machine`) : CLOUD_TOOL(call),
+  ),
+  // They publish a site, an application or a package, or send code and reports to a service. Typed or in a script, that is asked about.
+  ...named(
+    'angular-cli-ghpages appcenter arc bencher cc-test-reporter chromatic codacy-coverage-reporter code-push codecov codecov-cli codspeed convex coveralls currents deepsource depot eas fern fossa ftp-deploy gh-pages ghp-import ko liblab modal percy rdme saucectl shipit speakeasy spr werf',
+    call => call.say('infra.change', 'MEDIUM', `${call.name} publishes, or sends what it is given to a service`),
   ),
   aws: verbs({
     rows: [
@@ -367,7 +343,6 @@ export const INFRA: ProgramRules = {
       ...CLOUD_FLAGS,
     ],
   }),
-  ...named('gh glab tea', forge),
   act: call => {
     const looks = call.args.some(arg => /^(-l|--list|-n|--dryrun|-g|--graph|--validate)$/.test(arg.value))
     const runs = call.args.some(arg =>

@@ -4,6 +4,7 @@ import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
+import { judgeStep } from './step-names.ts'
 
 const VALUED = [
   '-f',
@@ -150,9 +151,10 @@ function docker(call: ProgramCall): undefined {
     )
   if (/^(run|exec|create|container (run|exec|create))$/.test(line))
     return judgeRun(call, (grouped ? second : undefined) ?? verb)
+  if (line === 'buildx bake') for (const target of operands.slice(2)) judgeStep(call, target)
   if (/^(build|image build|buildx (build|bake)|pull|start|restart|tag|attach|unpause)$/.test(line))
     return call.say(
-      /^(build|image build)/.test(line) && isOwnBuild(call)
+      /build/.test(line) && isOwnBuild(call)
         ? 'script.run'
         : /^(build|image build|buildx)/.test(line)
           ? 'container.build'
@@ -175,7 +177,7 @@ function showsEnvironment(call: ProgramCall): boolean {
 function isOwnBuild(call: ProgramCall): boolean {
   return call.args.every(
     arg =>
-      !/^([/~]|.*\.\.(\/|$)|https?:|git@|.*=([/~]|\.\.))|^--(secret|ssh|push|output|network|allow|security-opt|cache-to|build-context|add-host|iidfile|metadata-file)/.test(
+      !/^([/~]|.*\.\.(\/|$)|https?:|git@|.*=([/~]|\.\.))|^(-o|--(set|push|provenance|attest|sbom|output|secret|ssh|network|allow|security-opt|cache-to|build-context|add-host|iidfile|metadata-file))/.test(
         arg.value,
       ) && arg.known,
   )
@@ -265,7 +267,8 @@ function compose(call: ProgramCall, args: readonly Arg[]): undefined {
   if (/^(ps|logs|images|ls|top|port|version|events)$/.test(verb.value) || (verb.value === 'config' && short))
     return call.say('container.read', 'MEDIUM', 'compose looks at containers', verb)
   judgeComposeFiles(call, args.slice(0, args.indexOf(verb)))
-  if (verb.value === 'build' && isOwnBuild(call)) return call.say('script.run', 'MEDIUM', 'compose build', verb)
+  if (verb.value === 'build')
+    return call.say(isOwnBuild(call) ? 'script.run' : 'container.build', 'MEDIUM', 'compose build', verb)
   if (!COMPOSE_VERBS.test(verb.value)) return call.say('container.other', 'MEDIUM', `compose ${verb.text}`, verb)
   call.say('container.compose', 'MEDIUM', `compose ${verb.text}`, verb)
   if (!/^(exec|run)$/.test(verb.value)) return

@@ -90,8 +90,11 @@ function client(call: ProgramCall): undefined {
         !LOCAL_HOST.test(value.replace(/^(-h|--host=)/, ''))),
   )
   if (far) call.say('db.open', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
+  const shown = texts.find(arg => SHOWS_SECRETS.test(arg.value)) ?? findSetting(call)
+  if (shown) call.say('secret.maybe', 'MEDIUM', `${shown.text} may show passwords`, shown)
   if (isJudged) return
-  const line = texts.filter(arg => !isFlag(arg)).map(arg => arg.value)
+  // `--command=…` holds a statement too.
+  const line = texts.flatMap(arg => (isFlag(arg) ? (/^--[\w-]+=(.+)$/s.exec(arg.value)?.[1] ?? []) : arg.value))
   const file = call.args.some(
     ({ value }) => /^(-f|--file|-init)/.test(value) || (/^mongo/.test(call.name) && /\.(m?js|mongodb)$/.test(value)),
   )
@@ -107,7 +110,10 @@ function client(call: ProgramCall): undefined {
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   if (!far && isOwnInsert(call))
     return call.say('db.migrate', 'MEDIUM', `${call.name} adds to a database of the project`)
-  if (line.some(text => onlyReads(text) || MONGO_READS.test(text)) && !line.some(word => CHANGES.test(word)))
+  if (
+    line.some(text => onlyReads(text) || MONGO_READS.test(text)) &&
+    !line.some(word => CHANGES.test(word) || callsMore(word))
+  )
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
 }
@@ -148,6 +154,37 @@ const OUTPUTS = /^(psql|mysql|mariadb|pgcli|mycli|usql)$/
 /** Statements and functions that change something, anywhere in the text. */
 const CHANGES =
   /\b(insert|update|merge|create|call|do|copy|into|replace|upsert|set\s+role|pg_terminate_backend|pg_cancel_backend|setval|nextval|lo_\w+|dblink\w*|query_to_xml|writefile|readfile|edit|load_extension|hset|sadd|lpush|rpush|incr|expire|persist|rename|publish)\b/i
+
+/** Tables and columns that hold passwords and keys. */
+const SHOWS_SECRETS =
+  /\b(pg_authid|pg_shadow|pg_user_mapping\w*|mysql\.user|sys\.sql_logins|\w*passw(or)?d\w*|\w*passphrase\w*|authentication_string|\w*secrets?(_\w+)?|api_?keys?|\w*_tokens?|tokens?|private_?keys?|credentials?|requirepass|masterauth|masteruser)\b/i
+
+/** `redis-cli config get x`: settings hold passwords, and only some are known to be harmless. */
+function findSetting({ args }: ProgramCall): Arg | undefined {
+  const at = args.findIndex(
+    ({ value }, index) => /^config$/i.test(value) && /^get$/i.test(args[index + 1]?.value ?? ''),
+  )
+  return at < 0 ? undefined : args.slice(at + 2).find(({ known, value }) => !known || !HARMLESS_SETTING.test(value))
+}
+
+const HARMLESS_SETTING =
+  /^(maxmemory(-[\w-]+)?|save|appendonly|appendfsync|databases|timeout|port|bind|dir|dbfilename|loglevel|maxclients|tcp-keepalive|hz|lazyfree-[\w-]+|slowlog-[\w-]+|notify-keyspace-events)$/
+
+/** Whether a statement calls a function that is not known to compute: `select pg_promote()` changes the server, `select wipe()` anything. */
+function callsMore(text: string): boolean {
+  if (!/^\s*\(?\s*(select|with|explain|values|table|show|describe|desc)\b/i.test(text)) return false
+  const bare = text.replace(/'(?:[^']|'')*'/g, "''")
+  const defined = new Set(
+    [...bare.matchAll(/\b(?:with|recursive|,)\s+(\w+)\s*\([^()]*\)\s+as\b/gi)].map(([, name]) => name),
+  )
+  return [...bare.matchAll(/(?<![\w.$])([\w.$]+)"?\s*\(/g)].some(
+    ([, name = '']) => !PLAIN_FUNCTION.test(name) && !defined.has(name),
+  )
+}
+
+/** Words before a bracket in SQL: keywords, and functions that compute from their arguments or describe the database. */
+const PLAIN_FUNCTION =
+  /^(select|from|where|and|or|not|in|exists|any|some|all|as|over|filter|on|using|join|lateral|values|by|having|union|except|intersect|when|then|else|case|between|like|ilike|limit|offset|distinct|explain|within|group|order|partition|row|rows|array|materialized|with|is|analyze|verbose|costs|buffers|format|count|sum|min|max|avg|total|median|mode|stddev\w*|var(iance|_pop|_samp)|corr|every|bool_(and|or)|now|coalesce|nullif|ifnull|iif|if|isnull|greatest|least|cast|convert|try_cast|abs|ceil|ceiling|floor|round|trunc|mod|power|sqrt|exp|ln|log|log10|sign|random|rand|lower|upper|initcap|length|len|char_length|octet_length|bit_length|substr|substring|substring_index|left|right|trim|ltrim|rtrim|btrim|lpad|rpad|replace|reverse|repeat|concat|concat_ws|group_concat|string_agg|listagg|array_\w+|unnest|cardinality|split_part|regexp_(matches|replace|match|like|substr|split_to_array|split_to_table)|position|strpos|instr|locate|format|md5|sha1|sha2|sha256|hex|encode|decode|to_(char|date|timestamp|number|json|jsonb|hex)|date|time|datetime|julianday|strftime|unixepoch|unix_timestamp|from_unixtime|date_(trunc|part|format|add|sub|diff|bin)|datediff|timestampdiff|timestampadd|datepart|extract|age|year|month|day|hour|minute|second|week|weekday|make_(date|interval|timestamp)|curdate|curtime|current_(date|time|timestamp|user|schema|schemas|database|setting)|json_\w+|jsonb_\w+|json|jsonb|row_to_json|row_number|rank|dense_rank|ntile|lag|lead|first_value|last_value|nth_value|percent_rank|cume_dist|percentile_(cont|disc)|generate_series|version|database|schema|user|pg_(size_pretty|relation_size|total_relation_size|table_size|indexes_size|database_size|get_(indexdef|constraintdef|viewdef|functiondef|expr)|stat_get_\w+|typeof|postmaster_start_time|is_in_recovery|encoding_to_char|table_is_visible|column_size|backend_pid)|obj_description|col_description|format_type|to_regclass|sqlite_version|typeof|printf|quote|glob|changes|last_insert_rowid|inet|host|uuid|gen_random_uuid|uuid_generate_v4|tsvector|to_ts(vector|query)|plainto_tsquery|ts_rank\w*|similarity|st_(distance|area|length|within|contains|intersects|astext|asgeojson|x|y|makepoint|setsrid|transform|buffer)|countif|uniq\w*|quantile\w*|tostring|toint\w*|todate\w*|tostartof\w+|argmax|argmin|any_value|approx_\w+|struct|list|map|pragma_table_info|numeric|decimal|varchar|char|int|integer|bigint|float|double|text)$/i
 
 const MONGO_READS =
   /^\s*db(\.\w+)?\.(stats|version|serverStatus|getCollectionNames|getIndexes|find|findOne|count|countDocuments|estimatedDocumentCount|distinct)\([^()]*\)(\.(pretty|limit|skip|sort|count|toArray)\([^()]*\))*\s*;?\s*$/
@@ -252,6 +289,8 @@ function migrations(rows: VerbRow[]): ProgramRule {
     const unasked = call.args.find(({ value }) => /^--(no-input|noinput)$/.test(value))
     if (unasked && !call.args.some(({ value }) => /^(collectstatic|test|makemigrations|migrate)$/.test(value)))
       call.say('db.destroy', 'HIGH', `${unasked.text}: skips a confirmation`, unasked)
+    const printed = call.name === 'supabase' ? findFlag(call.args, ['-o', '--output'])?.arg : undefined
+    if (printed) call.say('secret.maybe', 'MEDIUM', `${printed.text} prints the keys of the project`, printed)
     const far = call.args.find(({ value }) => namesFarDatabase(value))
     if (far) call.say('db.change', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
   }

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { emptiesFile, isLog, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { emptiesFile, explainText, isLog, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isHeldWrite } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
@@ -142,6 +142,13 @@ export const FILES: ProgramRules = {
       call.path(arg, 'write')
       const say = staysInSandbox(arg, call) && !isEmptied ? call.hold : call.say
       say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
+      const texts = [...(text ? [text] : []), ...upstream.flatMap(({ text: body }) => body ?? [])]
+      for (const { code, risk, text: why, held } of explainText(
+        arg.value,
+        upstream.map(({ words }) => words),
+        texts,
+      ))
+        call[held ? 'hold' : 'say'](code, risk, why, arg)
     }
   },
   patch: call => {

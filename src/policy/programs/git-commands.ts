@@ -6,6 +6,11 @@ export type GitCommandRule = (call: ProgramCall, args: readonly Arg[]) => 'said'
 /** The first word that matches. */
 export const has = (args: readonly Arg[], shape: RegExp): Arg | undefined => args.find(arg => shape.test(arg.value))
 
+/** Whether the first operand of a push or a fetch is an address and no remote by its name: `https://…`, `host:path`, a folder. */
+export function isAddress(remote: string): boolean {
+  return /:|^\.{0,2}\/|^~|^\.{1,2}$/.test(remote)
+}
+
 /** Commands whose risk depends on their flags. `said` means that nothing more is to be added. */
 export const GIT_COMMANDS: Record<string, GitCommandRule> = {
   push: (call, args) => {
@@ -23,10 +28,10 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     if (plus) return say(call, 'git.force', 'HIGH', `${plus.text} overwrites or deletes what others have`, plus)
     if (args.some(arg => !arg.known && !isFlag(arg) && arg.value.startsWith('\0')))
       return say(call, 'git.force', 'HIGH', 'what is pushed is known only when it runs')
-    for (const arg of operands)
-      if (/^(https?|ssh|git|file):|^[^/]+@[^/]+:|^\.{0,2}\/|^~/.test(arg.value))
-        return say(call, 'git.push-elsewhere', 'HIGH', `${arg.text} is not a remote of the project`, arg)
-    return undefined
+    const [remote] = operands
+    return remote && isAddress(remote.value)
+      ? say(call, 'git.push-elsewhere', 'HIGH', `${remote.text} is not a remote of the project`, remote)
+      : undefined
   },
   clean: (call, args) => {
     if (has(args, /^(-[a-zA-Z]*n[a-zA-Z]*|--dry-run)$/) && !has(args, /^-[a-zA-Z]*f|^--force/)) return undefined

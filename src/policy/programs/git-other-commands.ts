@@ -1,6 +1,6 @@
 import type { ProgramCall } from '../classify/call.ts'
 import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
-import { type GitCommandRule, has, RUNS_PROGRAM, say } from './git-commands.ts'
+import { type GitCommandRule, has, isAddress, RUNS_PROGRAM, say } from './git-commands.ts'
 import { judgePatch } from './written-files.ts'
 
 /** Commands that can also set, run, fetch or write something. */
@@ -202,7 +202,7 @@ function judgeFetch(call: ProgramCall, args: readonly Arg[]): 'said' | undefined
   const [remote] = operands
   const sent = args.find(arg => arg.substituted)
   if (sent) return say(call, 'net.send', 'HIGH', `${sent.text} sends what a command prints`, sent)
-  if (remote && /^(https?|ssh|git|file|ftp):|^[^/]+@[^/]+:|^\.{0,2}\/|^~/.test(remote.value))
+  if (remote && isAddress(remote.value))
     return say(call, 'git.elsewhere', 'MEDIUM', `${remote.text} is not a remote of the project`, remote)
   return undefined
 }

@@ -1,4 +1,4 @@
-import { isOwnServer, judgeNetworkWord } from '../classify/address.ts'
+import { isOwnResource, isOwnServer, judgeNetworkWord, showsSettings } from '../classify/address.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { staysInSandbox } from '../classify/judge-file.ts'
 import { type Arg, findFlag, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
@@ -77,15 +77,15 @@ function curl(call: ProgramCall): undefined {
   const data = findFlag(args, ['-d', '--data', '--data-raw', '--data-ascii', '--json', '--url-query'], shorts)
   // A server that redirects would lead elsewhere.
   const follows = findFlag(args, ['-L', '--location', '--location-trusted'], shorts)
-  const isHere = !output && !config && !upload && !follows && asksOwnServer(call)
-  const change = isHere ? call.hold : call.say
-  if (data) judgeData(call, data.arg, data.value, isHere)
   const method = findFlag(args, ['-X', '--request'], shorts)
   const verb =
     method?.value?.value.toUpperCase() ??
     findOperands(args)
       .find(arg => /^(POST|PUT|PATCH|DELETE)$/i.test(arg.value))
       ?.value.toUpperCase()
+  const isHere = !output && !config && !upload && !follows && changesOwnServer(call, verb === 'DELETE')
+  const change = isHere ? call.hold : call.say
+  if (data) judgeData(call, data.arg, data.value, isHere)
   if (verb && !/^(GET|HEAD|OPTIONS)$/.test(verb))
     change(
       'net.change',
@@ -120,6 +120,25 @@ function asksOwnServer({ name, args }: ProgramCall): boolean {
     flags.every(({ value }) => OWN_FLAGS.test(value))
   )
 }
+
+/** Whether such a request changes what an application of the project keeps: by its address, its headers and the data that it sends. */
+function changesOwnServer(call: ProgramCall, deletes: boolean): boolean {
+  const { args } = call
+  if (!asksOwnServer(call) || !findOperands(args, CURL_VALUED).every(({ value }) => isOwnResource(value, deletes)))
+    return false
+  return args.every(({ value }, at) => {
+    const flag = args[at - 1]?.value ?? ''
+    if (/^(-H|--header)$/.test(flag)) return APP_HEADER.test(value)
+    return !/^(-d|--data(-raw|-ascii)?|--json)$/.test(flag) || !ENGINE_DATA.test(value)
+  })
+}
+
+/** Headers that applications read. Others may name what an engine does (`X-Amz-Target`). */
+const APP_HEADER =
+  /^(content-type|accept(-language|-encoding)?|authorization|origin|referer|user-agent|idempotency-key|if-(none-)?match|x-((request|correlation|trace|user|tenant|session)-id|csrf-token|requested-with|api-key|forwarded-for|hub-signature(-256)?|github-event|stripe-signature)|stripe-signature)\s*:/i
+/** Statements and commands for an engine, in data. */
+const ENGINE_DATA =
+  /\b(drop|truncate|alter|grant|revoke|shutdown|destroy|undeploy|purge|wipe|delete\s+from|remove\s+(table|database|index|user|namespace)|insert\s+into|update\s+\w+\s+set|run_sql|drop_all|script|exec(ute)?|eval)\b|drop_\w+/i
 
 const CURL_VALUED =
   '-o -X --request -H --header -d --data --data-raw --data-ascii --json -w --write-out -m --max-time --connect-timeout'.split(
@@ -181,6 +200,8 @@ function wget(call: ProgramCall): undefined {
 /** Judges what every network call has in common: the address, and the data that leaves with it. */
 function judgeNetworkCall(call: ProgramCall): undefined {
   call[asksOwnServer(call) ? 'hold' : 'say']('net.get', 'MEDIUM', `${call.name} goes to the network`)
+  const shown = call.args.find(({ value }) => showsSettings(value))
+  if (shown) call.say('secret.maybe', 'MEDIUM', `${shown.text} shows how a server is set up, passwords too`, shown)
   const acts = call.args.find(({ value }) => /^[\w.:[\]/@-]*[./:]/.test(value) && ACTS.test(value))
   if (acts) call.say('net.change', 'MEDIUM', `${acts.text} sounds as if it changed something`, acts)
   judgeSentData(call)

@@ -1,9 +1,9 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
-import { judgePackageScripts } from './package-scripts.ts'
+import { hasScript, judgePackageScripts } from './package-scripts.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
-import { judgeStep } from './step-names.ts'
+import { judgeStepWords } from './step-names.ts'
 
 export interface Manager {
   /** LOW verbs: they build, test, list, or fetch what the project names. */
@@ -130,12 +130,13 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
   if (script === undefined) return
   if (!script.known)
     return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', script)
-  if (/^\.{0,2}\/|\.[cm]?[jt]sx?$|^~/.test(script.value) && call.name !== 'npm') judgeScriptFile(call, script)
+  const isFile = /^\.{0,2}\/|\.[cm]?[jt]sx?$|^~/.test(script.value)
+  if (isFile && call.name !== 'npm') judgeScriptFile(call, script)
   if (script.value === 'env') call.say('env.print', 'MEDIUM', 'it shows the environment', script)
   // To build for production is to build here.
   if (FAR_SCRIPT.test(script.value) && !/^build[:._-]prod(uction)?$/.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
-  else for (const word of [script, ...words.slice(1), ...after]) judgeStep(call, word)
+  else judgeStepWords(call, [script, ...words.slice(1), ...after])
   const far = after.find(word =>
     /^--?([a-z]+-)*(delete|destroy|drop|wipe|purge|prod|production)(-|=|$)/.test(word.value),
   )
@@ -144,7 +145,9 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
   if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < index))
     return call.run(call.args.slice(index))
   // The package managers also run installed programs, unless a script of the project has the name.
-  if (call.name !== 'npm' && PROGRAMS.test(script.value)) call.run(call.args.slice(index))
+  const isWorkspace = /^workspaces?$/.test(operands[0]?.value ?? '')
+  const isScript = isWorkspace || isFile ? undefined : hasScript(call, call.args.slice(0, index), script.value)
+  if (call.name !== 'npm' && (isScript === false || PROGRAMS.test(script.value))) call.run(call.args.slice(index))
   judgeToolWords(call, words.slice(1))
   judgeToolWords(call, after)
 }

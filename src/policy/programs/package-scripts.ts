@@ -24,6 +24,17 @@ export function judgePackageScripts(call: ProgramCall, words: PackageCall): unde
   else judgeScriptsNamed(call, found, { name: run.name, at, more: quoteWords(findScriptWords(call, words, at)) })
 }
 
+/**
+ * Whether the project has a script of this name. `undefined` if that is not known: nothing can be read, or the script is one of another package.
+ */
+export function hasScript(call: ProgramCall, before: readonly Arg[], name: string): boolean | undefined {
+  const isElsewhere = before.some(arg => isFlag(arg) && OTHER_PACKAGES.test(arg.value))
+  if (call.fence.look === undefined || call.scope.cwd === undefined || isElsewhere) return undefined
+  return Object.hasOwn(findPackage(call, [])?.scripts ?? {}, name)
+}
+
+const OTHER_PACKAGES = /^(--(prefix|dir|cwd|workspaces?|filter|recursive|workspace-root)|-[CwFr])(=|$)/
+
 /** Judges the scripts of `package.json` that `run-s`, `npm-run-all` and `concurrently` run by their names. */
 export function judgeNamedScripts(call: ProgramCall, names: readonly Arg[]): undefined {
   const found = findPackage(call, [])
@@ -90,7 +101,8 @@ function findScript(manager: string, [verb, second]: readonly string[]): ScriptR
   if (/^(run|run-script|rum|urn)$/.test(verb)) return second === undefined ? undefined : { name: second, at: 1 }
   if (/^(test|t|tst|it|cit|install-test)$/.test(verb)) return manager === 'bun' ? undefined : { name: 'test', at: 0 }
   if (/^(start|stop|restart)$/.test(verb)) return { name: verb, at: 0 }
-  return manager === 'npm' || BUILT_IN.test(verb) ? undefined : { name: verb, at: 0 }
+  const isBuiltIn = BUILT_IN.test(verb) && !(verb === 'x' && manager.startsWith('yarn'))
+  return manager === 'npm' || isBuiltIn ? undefined : { name: verb, at: 0 }
 }
 
 const ON_INSTALL = 'preinstall install postinstall prepublish preprepare prepare postprepare'.split(' ')

@@ -264,8 +264,9 @@ export const PACKAGES: ProgramRules = {
     'nvm fnm volta asdf mise rbenv pyenv nodenv goenv jenv sdk rustup corepack n rvm tfenv proto',
     verbs({
       rows: [
+        [/^(env|set|config|settings)( |$)/, 'MEDIUM', 'secret.maybe', 'prints what the environment is set to'],
         [
-          /^(ls|list|current|which|show|version|versions|where|plugin list|outdated|local|toolchain list|component list|target list|alias|doctor|env|use|local|shell|ls-remote|list-remote|help)( |$)|^$/,
+          /^(ls|list|current|which|show|version|versions|where|plugin list|outdated|local|toolchain list|component list|target list|alias|doctor|use|local|shell|ls-remote|list-remote|help)( |$)|^$/,
           'MEDIUM',
           'pkg.read',
           'looks at installed versions',

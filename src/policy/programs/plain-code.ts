@@ -1,5 +1,5 @@
 import type { ProgramCall } from '../classify/call.ts'
-import { explainWritten, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { explainCode, explainWritten, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
 
 // Short program texts that only compute, read files of the project by their names and print. What a text can reach is decided by the modules
@@ -198,6 +198,8 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
     `a program text changes ${paths.join(', ')}; the Edit tool does this in the open`,
     code,
   )
+  const reaching = explainCode(paths.join(', '), value)
+  if (reaching) call.hold(reaching.code, reaching.risk, reaching.text, code)
   return true
 }
 
@@ -210,6 +212,6 @@ export function judgeStrings(call: ProgramCall, code: Arg): undefined {
   for (const [, single, double] of code.value.matchAll(/'([^'\n]*)'|"([^"\n]*)"/g)) {
     const value = single ?? double ?? ''
     if (/^[\w@./-]+$/.test(value)) call.secret(deriveArg(value, code))
-    if (/^\w[\w/-]*(\.[\w-]+)+$/.test(value)) call.path(deriveArg(value, code), 'read')
+    if (/^(\.\/)?\w[\w/-]*(\.[\w-]+)+$/.test(value)) call.path(deriveArg(value, code), 'read')
   }
 }

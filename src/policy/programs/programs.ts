@@ -7,6 +7,7 @@ import { CONTAINERS } from './containers.ts'
 import { DATA } from './data.ts'
 import { DATABASES, MIGRATION_TOOLS } from './databases.ts'
 import { FILES } from './files.ts'
+import { FORGES } from './forges.ts'
 import { GIT } from './git.ts'
 import { INTERPRETERS } from './interpreters.ts'
 import { JAVASCRIPT } from './javascript.ts'
@@ -46,7 +47,7 @@ export const TABLES: readonly ProgramRules[] = [
   PROJECT_TOOLS,
   ...READERS,
   ...TOOLCHAIN,
-  ...[PACKAGES, SYSTEM, INTERPRETERS, FILES, DATABASES, INFRA],
+  ...[PACKAGES, SYSTEM, INTERPRETERS, FILES, DATABASES, INFRA, FORGES],
   ...[CONTAINERS, NETWORK, GIT, SHELLS, WRAPPERS, RUNNERS, DANGERS],
 ]
 

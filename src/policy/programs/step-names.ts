@@ -7,8 +7,11 @@ const FAR = new Set(
    nuke purge truncate rollback replant migrate-down downgrade shutdown uninstall distclean mrproper flash burn login logout jib sonar sonarqube
    sonatype retire`.split(/\s+/),
 )
-/** Verbs that mean this only at the beginning of a step: `assembleRelease` builds, `releaseAll` releases. */
-const FAR_FIRST = new Set(['release', 'revoke'])
+/** Verbs that mean this only at the beginning of a step. */
+const FAR_FIRST = new Set(['release', 'revoke', 'send', 'sync', 'submit'])
+/** Verbs after which `release` is what is built: `assembleRelease` builds, `ci:release` releases. */
+const BUILD_VERB =
+  /^(assemble|build|bundle|compile|test|lint|package|check|generate|process|merge|install|minify|dex|connected|kapt|ksp|strip|extract|desugar|optimize|zip|make|run|verify|debug|pre)$/
 /** Steps that are far only together: `terraform-apply`, `flyway:clean`, `db:reset`, `migrate:down`, `jib:build`. */
 const PAIRS: [RegExp, RegExp][] = [
   [
@@ -19,6 +22,7 @@ const PAIRS: [RegExp, RegExp][] = [
     /^(db|database|flyway|liquibase|ecto|prisma|schema|migrate|migration|migrations|sequelize|knex)$/,
     /^(clean|reset|down|undo|fresh|refresh|redo|revert|delete|remove|force)$/,
   ],
+  [/^verify$/, /^contract$/],
   [/^(jib|docker|image|spring-boot|bootbuildimage)$/, /^(build|push)$/],
   [/^(prod|production|prd|staging|live)$/, /^(migrate|migration|migrations|seed|db|database|mail)$/],
   [/^(migrate|migration|migrations|seed|db|database|mail)$/, /^(prod|production|prd|staging|live)$/],
@@ -42,6 +46,7 @@ export function reachesBeyond(step: string): boolean {
   const words = segments.flat()
   if (words.some(word => FAR.has(word))) return true
   if (segments.some(([first = '']) => FAR_FIRST.has(first))) return true
+  if (segments.some(([first = '', ...rest]) => !BUILD_VERB.test(first) && rest.includes('release'))) return true
   return PAIRS.some(([what, how]) =>
     words.some((word, at) => what.test(word) && words.slice(at + 1).some(next => how.test(next))),
   )
@@ -57,8 +62,25 @@ function splitWords(segment: string): string[] {
 
 /** Adds the reason that a step reaches beyond the project, if its name says so. */
 export function judgeStep(call: ProgramCall, step: Arg): undefined {
-  if (reachesBeyond(step.value))
+  if (reachesBeyond(step.value) || isForOthers(call, step))
     call.say('script.far', 'MEDIUM', `${step.text} sounds as if it reached beyond the project`, step)
+}
+
+/** The same for the words that a step of the project gets, one by one and together: `migrate -- down`. */
+export function judgeStepWords(call: ProgramCall, words: readonly Arg[]): undefined {
+  for (const word of words) judgeStep(call, word)
+  const [first, ...rest] = words
+  if (first === undefined || rest.length === 0 || words.some(({ value }) => reachesBeyond(value))) return
+  const line = words.map(({ value }) => value).join(' ')
+  if (reachesBeyond(line))
+    call.say('script.far', 'MEDIUM', `${line} sounds as if it reached beyond the project`, rest.at(-1))
+}
+
+/** Whether a step is the name of an environment that others use, and no build for it. */
+function isForOthers({ args, head }: ProgramCall, { value, at }: Arg): boolean {
+  if (!/^(prod|production|prd|live|staging|mainnet)$/i.test(value)) return false
+  const before = (args[args.findIndex(arg => arg.at === at) - 1] ?? head).value
+  return !/^(--(mode|configuration|config)|-c)$|(^|\/)build(\.\w+)?$/.test(before)
 }
 
 /** The same for a script of the project, by its own name and by the words that it gets: `./deploy.sh`, `node tools/cli.js publish`. */
@@ -66,8 +88,12 @@ export function judgeScriptSteps(call: ProgramCall, file: Arg): undefined {
   const name = file.value.slice(file.value.lastIndexOf('/') + 1)
   if (!/(^test_|[._-](test|spec)\b)/.test(name)) judgeStep(call, deriveArg(name.replace(/\.\w+$/, ''), file))
   const place = call.args.findIndex(arg => arg.at === file.at)
-  for (const arg of call.args.slice(place + 1)) {
-    if (/^[A-Za-z][\w:-]*$/.test(arg.value)) judgeStep(call, arg)
+  const words = call.args.slice(place + 1)
+  judgeStepWords(
+    call,
+    words.filter(arg => /^[A-Za-z][\w:-]*$/.test(arg.value)),
+  )
+  for (const arg of words) {
     if (/^[\w:-]+$/.test(arg.value) && SHOWS_SECRETS.test(arg.value))
       call.say('secret.maybe', 'MEDIUM', `${arg.text} sounds as if it showed secrets`, arg)
     if (STATEMENT.test(arg.value))
@@ -85,6 +111,7 @@ const STATEMENT = /^\s*(drop\s+(table|database|schema)|truncate|delete\s+from|up
 const STEPS_AFTER: Record<string, RegExp> = {
   cargo: /^(run|r|xtask|make)$/,
   deno: /^task$/,
+  dotnet: /^run$/,
   go: /^run$/,
   nox: /^/,
   swift: /^run$/,
@@ -92,12 +119,27 @@ const STEPS_AFTER: Record<string, RegExp> = {
   zig: /^build$/,
 }
 
-/** Judges the steps that such a program is told to run. */
+/** Words with which a tool that works on the project sends, fetches or publishes, by program. */
+const FAR_WORDS: Record<string, RegExp> = {
+  conftest: /^(pull|push|plugin|--update|-u)(=|$)/,
+  forge: /^verify-/,
+  go: /^telemetry$/,
+  hardhat: /^(verify|ignition)$/,
+  semgrep: /^(ci|publish|login)$/,
+}
+
+/** Judges the steps that such a program is told to run, and words with which a tool reaches beyond the project. */
 export function judgeSteps(call: ProgramCall): undefined {
+  const words = Object.hasOwn(FAR_WORDS, call.name) ? FAR_WORDS[call.name] : undefined
+  const far = words && call.args.find(arg => words.test(arg.value))
+  if (far) call.say('script.far', 'MEDIUM', `${far.text} makes ${call.name} reach beyond the project`, far)
   const verb = Object.hasOwn(STEPS_AFTER, call.name) ? STEPS_AFTER[call.name] : undefined
   const start = verb === undefined ? -1 : call.args.findIndex(arg => verb.test(arg.value))
   if (start < 0) return
-  for (const arg of call.args.slice(start)) if (/^[A-Za-z][\w:,-]*$/.test(arg.value)) judgeStep(call, arg)
+  judgeStepWords(
+    call,
+    call.args.slice(start).filter(arg => /^[A-Za-z][\w:,-]*$/.test(arg.value)),
+  )
 }
 
 /** Flags whose value is a command, by program. The value is judged like any command. */
@@ -133,12 +175,3 @@ export function judgeCommandFlags(call: ProgramCall): undefined {
 /** Words of a flag or a variable that may run or send something, choose another machine, or choose a folder that is emptied. */
 export const FAR_REACHING =
   /cache|clean|clear|delete|erase|remove|purge|reset|force|(?<!std)out|dir|dest|(?<!pro)file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|pager|plugin|(?<!re)load|require|import|eval|shell|wrapper|interpreter|compiler|linker|editor|browser|engine|proxy|socket|listen|bind|share|public|tunnel|expose|server|backend|endpoint|upstream|bucket|mirror|cloud|cluster|mainnet|submit|send|sync|notify|auth|appl[yi]|approve|merge|rollback|downgrade|scan|dashboard|portal|metrics|email|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
-
-/** Whether a word may be the name of a machine: it has a dot, and it does not end like a file. */
-export function isHost(word: string): boolean {
-  const [first = ''] = word.replace(/^\.\//, '').split('/')
-  return word.includes('@') || (/\.\w+$/.test(first) && !FILE.test(first))
-}
-
-const FILE =
-  /\.(c|m)?[jt]sx?$|\.(json[c5]?|ya?ml|toml|ini|cfg|conf|lock|txt|mdx?|rst|pyi?|go|mod|sum|rs|java|kts?|scala|sbt|clj|edn|rb|erb|php|c|h|cc|cpp|hpp|cs|fs|csproj|sln|swift|dart|lua|sh|sql|csv|tsv|parquet|xml|html?|s?css|svg|png|jpe?g|gif|pdf|proto|gra?ph?ql|gql|tf|tfvars|hcl|in|log|ipynb|vue|svelte|astro|exs?|erl|hs|ml|nix|zig|r|jl|dot|wasm|jar|class|o|db|sqlite|duckdb)$/i

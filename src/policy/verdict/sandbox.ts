@@ -1,6 +1,7 @@
 import { type Assessment, highestRisk, type Piece, type Reason } from '../../domain/assessment.ts'
+import { isHost } from '../classify/address.ts'
 import { isLeftOver } from '../paths/judge-path.ts'
-import { FAR_REACHING, isHost } from '../programs/step-names.ts'
+import { FAR_REACHING } from '../programs/step-names.ts'
 
 /** The assessment of a call in a sandbox: what stays in there is LOW, and the rest counts as it is. */
 export function leaveToSandbox(assessment: Assessment): Assessment {
@@ -48,6 +49,8 @@ function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
     return (
       !acts.quiet.some(([name = '']) => WRITERS.has(name)) && acts.others.every(([name = '']) => COMPILES.test(name))
     )
+  if (code === 'write.code')
+    return acts.others.every(words => READS_CODE.test(words.join(' ')) || PYTHON_TEXT.test(words.join(' ')))
   if (code === 'code.edits') return acts.others.length === 1 || isCheckedEdit(text, acts)
   const partners = MADE[code]
   if (partners === undefined) return false
@@ -132,8 +135,8 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
 }
 
 /**
- * Whether a command writes code by its own words and then builds or checks the project. Both happen unasked one after the other, and
- * neither reads the code that is written.
+ * Whether a command writes code by its own words and then builds or checks the project. Both happen unasked one after the other; what the code
+ * reaches has a reason of its own (`write.code`), because tests run it.
  */
 function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
   const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
@@ -150,9 +153,12 @@ function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
 /** The same for a program text that changes files: with other programs in the command it changes code that they check. */
 function isCheckedEdit(text: string, { others }: Acts): boolean {
   const paths = /^a program text changes ([^;]*);/.exec(text)?.[1]?.split(', ') ?? ['']
-  const then = others.filter(words => !/^python3? -$/.test(words.join(' ')))
+  const then = others.filter(words => !PYTHON_TEXT.test(words.join(' ')))
   return paths.every(path => CODE_FILE.test(path)) && then.every(words => CHECKS.test(words.join(' ')))
 }
+
+/** A program text, which is judged by itself. */
+const PYTHON_TEXT = /^python3? -$/
 
 const CODE_FILE =
   /^(\.\/)?(src|lib|test|tests|spec|app|components|internal|pkg|cmd|packages)\/([\w-][\w.-]*\/)*[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
@@ -160,6 +166,10 @@ const OWN_SCRIPT = /^\/tmp\/[\w-]+\.(py|[cm]?js|ts|sh)$/
 const RUNS = /^(python3?|node|tsx|bash|sh) \S+$/
 const CHECKS =
   /^(cargo (check|build|clippy|test|fmt)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
+
+/** Those of them that read code and do not run it. */
+const READS_CODE =
+  /^(cargo (check|build|clippy|fmt)|go (build|vet|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vue-tsc|oxlint)|(python3? -m )?(mypy|ruff|black|flake8)|node --check|ruby -c|(bundle exec )?rubocop|dotnet build)( |$)/
 
 const OUTPUT =
   /\.(log|out|err|patch|diff|md|csv|tsv|svg|dot)$|^(out|output|results?|report|errors?|bench(mark)?s?|timings?|profile)\.txt$/
