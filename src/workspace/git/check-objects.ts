@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
-import { git } from './git.ts'
+import { git, gitSeries } from './git.ts'
 import { findGitFolder } from './git-folder.ts'
 
 /**
@@ -25,17 +25,15 @@ export async function whyObjectsForged(repository: string, from: string, to: str
     }
     const pack = join(scratch, 'pack', 'objects')
     const input = [...wanted].map(id => `${id}\n`).join('')
-    const packed = await git(repository, ['pack-objects', '-q', '--window=0', pack], {
-      env,
-      input,
-      timeoutMs: PATIENCE_MS,
-    })
+    const packed = await gitSeries(
+      repository,
+      outputOf => [
+        ['pack-objects', '-q', '--window=0', pack],
+        ['index-pack', '--verify', `${pack}-${outputOf(0)}.pack`],
+      ],
+      { env, input, timeoutMs: PATIENCE_MS },
+    )
     if (!packed.ok) return packed.stderr.trim()
-    for (const name of packed.stdout.trim().split('\n')) {
-      const args = ['index-pack', '--verify', `${pack}-${name}.pack`]
-      const hashed = await git(repository, args, { env, timeoutMs: PATIENCE_MS })
-      if (!hashed.ok) return hashed.stderr.trim()
-    }
     return undefined
   } catch (thrown) {
     return messageOf(thrown)

@@ -12,8 +12,10 @@ interface FencedCall {
   directory: string
   command: string
   args: readonly string[]
-  /** Which command of git it is, with its own arguments. */
-  asked: readonly string[]
+  /** The git that runs. */
+  program: string
+  /** Which commands of git it runs, each with its own arguments. */
+  asked: readonly (readonly string[])[]
   env: Record<string, string>
 }
 
@@ -43,7 +45,7 @@ export async function fenceCall(
   call: FencedCall,
 ): Promise<Pick<FencedCall, 'command' | 'args'>> {
   const { command, args, asked, directory, env } = call
-  if (process.platform !== 'linux' || !folder || !needsFence(asked, env)) return { command, args }
+  if (process.platform !== 'linux' || !folder || !asked.some(each => needsFence(each, env))) return { command, args }
   // Who is root has rights over files of others, and would lose them.
   const { uid } = await stat(folder.common)
   const bubblewrap = uid === process.getuid?.() ? await lookForBubblewrap({ PATH: env['PATH'] }) : undefined
@@ -53,13 +55,14 @@ export async function fenceCall(
     ...[folder.common, folder.own, folder.top],
     // Tools that share a repository by links link its settings, too.
     dirname(await realpath(config).catch(() => config)),
-    ...[...asked, env['GIT_INDEX_FILE'] ?? ''].flatMap(foldersIn),
+    ...[...asked.flat(), env['GIT_INDEX_FILE'] ?? ''].flatMap(foldersIn),
   ]
   const real = await Promise.all(written.map(path => realpath(path).catch(() => path)))
   // A mounted folder cannot be removed, so a worktree in a writable folder is not mounted itself.
   const writable = [...new Set(real)].filter(path => !real.some(other => other !== path && isInside(path, other)))
-  const kept = asked[0] === 'sparse-checkout' ? [] : await plainEntries(folder.common)
-  const { hidden, shown } = READS_FILES.has(asked[0] ?? '') ? await hideFiles(folder, call) : NOTHING
+  const names = asked.map(([name = '']) => name)
+  const kept = names.includes('sparse-checkout') ? [] : await plainEntries(folder.common)
+  const { hidden, shown } = names.some(name => READS_FILES.has(name)) ? await hideFiles(folder, call) : NOTHING
   return {
     command: bubblewrap.program,
     args: [
@@ -93,7 +96,7 @@ interface Sight {
 const NOTHING: Sight = { hidden: [], shown: [] }
 
 /** What sandboxes of agents hide too, without what git itself needs. A git that is in there sees all of it. */
-async function hideFiles({ common }: GitFolder, { command, env }: FencedCall): Promise<Sight> {
+async function hideFiles({ common }: GitFolder, { program: given, env }: FencedCall): Promise<Sight> {
   const folders = [homedir(), ...ownFolders(appPathsFor({ env: process.env })), ...COVERED]
   const hidden = await realPaths(folders.filter(path => path !== '/'))
   const isHidden = (path: string) => hidden.some(folder => isInside(path, folder))
@@ -102,7 +105,7 @@ async function hideFiles({ common }: GitFolder, { command, env }: FencedCall): P
   // Objects that the repository borrows from another one.
   const borrowed = (await readTextIfAny(join(common, 'objects/info/alternates')).catch(() => '')) ?? ''
   const lenders = borrowed.split('\n').filter(line => isAbsolute(line))
-  const [program = command] = await realPaths([command])
+  const [program = given] = await realPaths([given])
   if (isHidden(program)) return NOTHING
   return { hidden, shown: (await realPaths([...named, ...lenders])).filter(isHidden) }
 }

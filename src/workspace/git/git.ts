@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import { runShort } from '../../base/process/run-short.ts'
+import { quoteForShell } from '../../base/words.ts'
 import { fenceCall } from './fence.ts'
 import { findGitFolder, type GitFolder, readGitFolder } from './git-folder.ts'
 import { whyGitMustNotWrite } from './git-folder-links.ts'
@@ -42,8 +44,52 @@ export async function git(directory: string, args: readonly string[], options: G
     // A failed `add` may have made the branch: only its caller knows how to undo that.
     return args[1] === 'add' ? call() : retryWhileBusy(call, { signal })
   }
-  const call = () => runSafely(directory, args, options)
+  const call = () => runSafely(directory, [args], options)
   return readsWorktrees(args) ? retryWhileBusy(call, { signal }) : call()
+}
+
+/** The outputs of the commands of a series, or why one failed. */
+export type SeriesResult = { ok: true; outputs: string[] } | { ok: false; stderr: string }
+
+/**
+ * Runs several commands of git one after the other in one sandbox, which takes longer to make than most commands run; each is checked as
+ * by itself. The first that fails ends the series. `outputOf(n)` in a word stands for what the command with that number printed, without the
+ * last line break. The input is for the one command that reads it. No command may change worktrees.
+ */
+export async function gitSeries(
+  directory: string,
+  make: (outputOf: (command: number) => string) => readonly (readonly string[])[],
+  options: GitOptions = {},
+): Promise<SeriesResult> {
+  const nonce = randomUUID()
+  const commands = make(command => `${nonce}:${command};`)
+  const result = await runSafely(directory, commands, options, nonce)
+  if (!result.ok) return { ok: false, stderr: result.stderr }
+  return { ok: true, outputs: result.stdout.split(nonce).slice(0, -1) }
+}
+
+/** The script of a series. An output that no later word stands for is passed on as it is, with its zero bytes. */
+function seriesScript(
+  program: string,
+  { args, asked }: { args: string[][]; asked: GitRequest['asked'] },
+  nonce: string,
+) {
+  const isNamed = (command: number) => args.flat().some(word => word.includes(`${nonce}:${command};`))
+  const quote = (word: string) =>
+    word
+      .split(new RegExp(`${nonce}:(\\d+);`))
+      .map((part, at) => (at % 2 === 1 ? `"$out${part}"` : part === '' && word !== '' ? '' : quoteForShell(part)))
+      .join('')
+  const lines = args.map((words, command) => {
+    const call = [program, ...words].map(quote).join(' ') + (takesInput(asked[command] ?? []) ? '' : ' </dev/null')
+    const run = isNamed(command) ? `out${command}=$(${call}) && printf '%s\\n' "$out${command}"` : call
+    return `{ ${run}; } || exit; printf %s ${nonce}`
+  })
+  return lines.join('\n')
+}
+
+function takesInput([command, ...rest]: readonly string[]): boolean {
+  return command === 'pack-objects' || rest.some(word => word === '-' || word.endsWith('=-'))
 }
 
 function changesWorktrees([command, subcommand]: readonly string[]): boolean {
@@ -59,24 +105,31 @@ async function runInTurn(directory: string, args: readonly string[], options: Gi
   const repository = (await findGitFolder(directory))?.common ?? directory
   using turn = await lockWorktrees(await realpath(repository).catch(() => repository), options.signal)
   if (!turn) return { ok: false, stdout: '', stderr: 'git: it was called off', code: null }
-  return await runSafely(directory, args, options)
+  return await runSafely(directory, [args], options)
 }
 
-async function runSafely(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+/** Runs one command, or a series of them where there is a nonce. */
+async function runSafely(
+  directory: string,
+  asked: GitRequest['asked'],
+  options: GitOptions,
+  nonce?: string,
+): Promise<GitResult> {
   // Git searches from the real directory.
   const real = await realpath(directory).catch(() => directory)
-  const word = findForbiddenWord(args)
+  const word = asked.map(findForbiddenWord).find(found => found !== undefined)
   if (word !== undefined) return refuse(`${word} is no word for git here`)
   const folder = await readGitFolder(real)
   if (typeof folder === 'string') return refuse(folder)
-  const why = await whyGitMustNotWrite(folder, { args, input: options.input })
+  const { input } = options
+  const [why] = (await Promise.all(asked.map(args => whyGitMustNotWrite(folder, { args, input })))).filter(Boolean)
   if (why !== undefined) return refuse(why)
-  const request = { directory: real, folder, asked: args }
-  const result = await runHardened(request, () => hardenCall(folder, args), options)
+  const request = { directory: real, folder, asked, nonce }
+  const result = await runHardened(request, () => hardenCall(folder, asked), options)
   if (result.ok || !result.stderr.includes('dubious ownership')) return result
   // Somebody else owns the repository: then it counts whether the person trusts it in their own settings, which are not read here.
   const trusted = await readTrustedDirectories()
-  return trusted.length > 0 ? runHardened(request, () => hardenCall(folder, args, trusted), options) : result
+  return trusted.length > 0 ? runHardened(request, () => hardenCall(folder, asked, trusted), options) : result
 }
 
 /**
@@ -93,8 +146,10 @@ const FORBIDDEN = /^--(ou|index-o|exe|upload-p|open-f|ext-|textc)/
 interface GitRequest {
   directory: string
   folder: GitFolder | undefined
-  /** The command of git with its arguments, as it was asked for. */
-  asked: readonly string[]
+  /** The commands of git with their arguments, as they were asked for. */
+  asked: readonly (readonly string[])[]
+  /** Separates the outputs of a series. */
+  nonce: string | undefined
 }
 
 async function runHardened(
@@ -115,13 +170,18 @@ function refuse(why: string): GitResult {
 }
 
 async function run(
-  { directory, folder, asked }: GitRequest,
+  { directory, folder, asked, nonce }: GitRequest,
   safe: HardenedCall,
   options: GitOptions,
 ): Promise<GitResult> {
   const { timeoutMs = PATIENCE_MS, maxBytes = MOST_BYTES, signal, input } = options
   const env = { ...safe.env, ...options.env }
-  const call = await fenceCall(folder, { directory, command: safe.command, args: safe.args, asked, env })
+  const { command, args } = safe
+  const inner =
+    nonce === undefined
+      ? { command, args: args[0] ?? [] }
+      : { command: '/bin/sh', args: ['-c', seriesScript(command, { args, asked }, nonce)] }
+  const call = await fenceCall(folder, { directory, ...inner, program: command, asked, env })
   const end = await runShort({ ...call, cwd: directory, env, input, timeoutMs, maxBytes }, signal)
   const { code, stdout, stderr, why } = end
   return why === undefined

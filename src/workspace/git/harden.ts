@@ -11,7 +11,8 @@ import { isReader } from './git-folder-links.ts'
 /** How git is started. Disposed of when it has ended. */
 export interface HardenedCall extends AsyncDisposable {
   command: string
-  args: string[]
+  /** The arguments of each command. */
+  args: string[][]
   env: Record<string, string>
 }
 
@@ -23,10 +24,10 @@ export interface HardenedCall extends AsyncDisposable {
  */
 export async function hardenCall(
   folder: GitFolder | undefined,
-  args: readonly string[],
+  commands: Commands,
   trusted: readonly string[] = [],
 ): Promise<HardenedCall> {
-  return hardenWith(folder, args, [
+  return hardenWith(folder, commands, [
     ...SAFE_SETTINGS,
     ...trusted.map((path): [string, string] => ['safe.directory', path]),
   ])
@@ -39,6 +40,8 @@ export async function readTrustedDirectories(): Promise<string[]> {
 }
 
 type Settings = [key: string, value: string][]
+/** Commands that are run one after the other, each with its arguments. */
+type Commands = readonly (readonly string[])[]
 
 const SAFE_SETTINGS: Settings = [
   ['core.hooksPath', '/dev/null'],
@@ -67,6 +70,8 @@ const SAFE_SETTINGS: Settings = [
   // Maintenance would run in the background, in a repository that is being checked.
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
+  // Packs that are hashed before a merge are one.
+  ['pack.packSizeLimit', '0'],
   // A call does only what its arguments say.
   ['submodule.recurse', 'false'],
   ['push.recurseSubmodules', 'no'],
@@ -102,18 +107,19 @@ const ONLY_NAMES = new Set([
 
 async function hardenWith(
   folder: GitFolder | undefined,
-  args: readonly string[],
+  commands: Commands,
   settings: Settings,
 ): Promise<HardenedCall> {
-  const [command = ''] = args
   const isBare = folder !== undefined && folder.own === folder.top
   // Git would take a directory with HEAD, objects and refs for a repository, whoever put them there. Versions before 2.38 always do.
   const base: Settings = [...settings, ['safe.bareRepository', isBare ? 'all' : 'explicit']]
-  if (ONLY_NAMES.has(command)) return startWith(args, folder, [...base, ['core.excludesFile', '/dev/null']])
+  if (commands.every(([command = '']) => ONLY_NAMES.has(command)))
+    return startWith(commands, folder, [...base, ['core.excludesFile', '/dev/null']])
   const all: Settings = [...base, ['core.excludesFile', await personalIgnoreFile()]]
-  const folders = [folder, ...(await otherWorktrees(args))].filter(each => each !== undefined)
+  const others = await Promise.all(commands.map(otherWorktrees))
+  const folders = [folder, ...others.flat()].filter(each => each !== undefined)
   for (const each of folders) all.push(...(await overrideRepositoryPrograms(each, all)))
-  return startWith(args, folder, all)
+  return startWith(commands, folder, all)
 }
 
 /** Git looks into a worktree before it removes it, and obeys that worktree's own settings. */
@@ -122,16 +128,11 @@ function otherWorktrees([command, ...rest]: readonly string[]): Promise<(GitFold
   return Promise.all(paths.map(path => findGitFolder(path)))
 }
 
-async function startWith(
-  args: readonly string[],
-  folder: GitFolder | undefined,
-  settings: Settings,
-): Promise<HardenedCall> {
+async function startWith(commands: Commands, folder: GitFolder | undefined, settings: Settings): Promise<HardenedCall> {
   const { PATH, program } = findGit(folder)
   const env = { ...withSettings(folder, settings), PATH }
-  const call = { command: program, args: withFlags(args), env }
-  const [command = ''] = args
-  if (isReader(args) || ONLY_NAMES.has(command) || NEEDS_ALL_OF_GIT.has(command))
+  const call = { command: program, args: commands.map(withFlags), env }
+  if (commands.every(args => isReader(args) || ONLY_NAMES.has(args[0] ?? '') || NEEDS_ALL_OF_GIT.has(args[0] ?? '')))
     return { ...call, [Symbol.asyncDispose]: async () => undefined }
   const quiet = await makeQuietGit(program)
   return {
@@ -231,8 +232,9 @@ const NAMES_PROGRAMS = /\[\s*(include|filter|merge|diff)/i
 
 /** Settings that override the programs that a repository names, in any of its files. */
 async function overridePrograms(folder: GitFolder, settings: Settings): Promise<Settings> {
-  await using call = await startWith(['config', '--name-only', '-z', '--list'], folder, settings)
-  const { command, args, env } = call
+  await using call = await startWith([['config', '--name-only', '-z', '--list']], folder, settings)
+  const { command, env } = call
+  const [args = []] = call.args
   const limits = { timeoutMs: 10_000, maxBytes: 8_000_000 }
   const listed = await runShort({ command, args, cwd: folder.top, env, ...limits })
   if (listed.code !== 0)

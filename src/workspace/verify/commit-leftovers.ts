@@ -15,7 +15,7 @@ import {
   readCheckoutStatus,
   readIndexMarks,
 } from '../git/checkout-state.ts'
-import { git } from '../git/git.ts'
+import { git, gitSeries } from '../git/git.ts'
 import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
 import { committerEnv } from '../git/harden.ts'
 import { isOwnWorktree } from '../worktrees/worktree.ts'
@@ -75,15 +75,13 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
     git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel']),
     committerEnv(worktree.top),
   ])
-  if (staged !== undefined) return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
-  const written = await git(worktree.top, ['write-tree'], { env: index.env })
+  if (typeof staged === 'string') return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
   const [commit = '', treeBefore = '', top] = head.stdout.trim().split('\n')
   // Settings of a worktree can make git use another directory than the one in which commands run.
   if (head.ok && top !== (await realpath(worktree.top)))
     return brokenTree(`git works on the files of ${top} instead of ${worktree.top}.`)
-  if (!head.ok || !written.ok)
-    return brokenTree(`git cannot write a tree of ${worktree.top}: ${(head.stderr || written.stderr).trim()}`)
-  const tree = written.stdout.trim()
+  if (!head.ok) return brokenTree(`git cannot read the commit of ${worktree.top}: ${head.stderr.trim()}`)
+  const { tree } = staged
   if (!(await installIndex(folder.own, index.file))) return brokenTree(`git has no index of ${worktree.top}.`)
   if (tree === treeBefore) return { ok: true, commit, tree, folder }
   const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
@@ -105,39 +103,49 @@ async function commitTree(
   top: string,
   { tree, parent, message, committer: env }: NewCommit,
 ): Promise<{ commit: string } | { problem: string }> {
-  const args = ['commit-tree', tree, '-p', parent, '-F', '-']
-  const made = await git(top, args, { env, input: `${message.trim()}\n` })
-  if (!made.ok) return { problem: made.stderr.trim() }
   const [subject = ''] = message.split('\n')
-  const commit = made.stdout.trim()
-  const moved = await git(top, ['update-ref', '-m', `commit: ${subject}`, 'HEAD', commit, parent], { env })
-  return moved.ok ? { commit } : { problem: moved.stderr.trim() }
+  const made = await gitSeries(
+    top,
+    outputOf => [
+      ['commit-tree', tree, '-p', parent, '-F', '-'],
+      ['update-ref', '-m', `commit: ${subject}`, 'HEAD', outputOf(0), parent],
+    ],
+    { env, input: `${message.trim()}\n` },
+  )
+  return made.ok ? { commit: made.outputs[0]?.trim() ?? '' } : { problem: made.stderr.trim() }
 }
 
-/** Stages everything that belongs in the commit; returns the problem where that fails. */
+/** Stages everything that belongs in the commit, and writes its tree; returns the problem where that fails. */
 async function stageLeftovers(
   worktree: Worktree,
   { env }: FreshIndex,
   { untracked }: CheckoutStatus,
-): Promise<string | undefined> {
-  const tracked = await git(worktree.top, ['add', '--update', '--', '.'], { env })
-  if (!tracked.ok) return tracked.stderr.trim()
+): Promise<{ tree: string } | string> {
+  const { top } = worktree
   const notes = ownNotes(worktree)
-  const noted = await git(worktree.top, ['ls-files', '--cached', '-z', '--', ...notes], { env })
-  const made = await readGateMadeFiles(worktree.top)
+  const made = await readGateMadeFiles(top)
   // Files that the person ignores everywhere (`.DS_Store`) are no work, and not listed: every git here knows their list.
   const mine = untracked.filter(path => !notes.includes(path) && !made.has(path))
-  if (mine.length > 0) {
-    const from = ['--pathspec-from-file=-', '--pathspec-file-nul']
-    const added = await git(worktree.top, ['add', ...from], { env, input: mine.join('\0') })
-    if (!added.ok) return added.stderr.trim()
-  }
+  const staged = await gitSeries(
+    top,
+    () => [
+      ['add', '--update', '--', '.'],
+      ['ls-files', '--cached', '-z', '--', ...notes],
+      ...(mine.length > 0 ? [['add', '--pathspec-from-file=-', '--pathspec-file-nul']] : []),
+      ['write-tree'],
+    ],
+    { env, input: mine.join('\0') },
+  )
+  if (!staged.ok) return staged.stderr.trim()
+  const [, noted, ...rest] = staged.outputs
   // An agent may have added our note by force, or in its own commit. A project may have one that is not ours.
-  if (noted.ok && noted.stdout === '') return undefined
-  const base = await git(worktree.top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
+  if (noted === '') return { tree: rest.at(-1)?.trim() ?? '' }
+  const base = await git(top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
   const ours = notes.filter(note => !base.stdout.split('\0').includes(note))
-  const taken = await git(worktree.top, ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours], { env })
-  return taken.ok || ours.length === 0 ? undefined : taken.stderr.trim()
+  if (ours.length === 0) return { tree: rest.at(-1)?.trim() ?? '' }
+  const remove = ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours]
+  const without = await gitSeries(top, () => [remove, ['write-tree']], { env })
+  return without.ok ? { tree: without.outputs[1]?.trim() ?? '' } : without.stderr.trim()
 }
 
 /** The paths of our note about the task, from the top. */

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInThisProcess, setShortRunner } from '../../../src/base/process/run-short.ts'
-import { git } from '../../../src/workspace/git/git.ts'
+import { git, gitSeries } from '../../../src/workspace/git/git.ts'
 import { committerEnv } from '../../../src/workspace/git/harden.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -139,6 +139,36 @@ test('a repository inside of it, made a submodule by the agent, is not looked in
     assert.ok(ok, stderr)
     assert.equal(traces(), before, args.join(' '))
   }
+})
+
+test('a series passes outputs on byte by byte, takes every word as it is, and ends with the first failure', async t => {
+  const project = gitProject(t)
+  const env = await committerEnv(project)
+  const message = `it's $(touch sprung) "quoted" \\ \n\nand more`
+  writeFileSync(join(project, "a 'b' $(touch sprung)"), 'x')
+  const done = await gitSeries(
+    project,
+    outputOf => [
+      ['add', '-A'],
+      ['ls-files', '-z'],
+      ['commit-tree', 'HEAD^{tree}', '-p', 'HEAD', '-F', '-'],
+      ['update-ref', '-m', '`touch sprung` ; touch sprung', 'refs/heads/made', outputOf(2)],
+      ['cat-file', 'commit', `${outputOf(2)}^{commit}`],
+    ],
+    { env, input: message },
+  )
+  assert.ok(done.ok, JSON.stringify(done))
+  const [added, files = '', commit = '', moved, shown = ''] = done.outputs
+  assert.deepEqual([added, moved, existsSync(join(project, 'sprung'))], ['', '', false])
+  assert.ok(files.split('\0').includes("a 'b' $(touch sprung)"), files)
+  assert.ok(shown.includes(message), shown)
+  assert.equal((await git(project, ['rev-parse', 'refs/heads/made'])).stdout, commit)
+  const failed = await gitSeries(project, () => [
+    ['rev-parse', '--verify', 'nothing'],
+    ['update-ref', '-d', 'refs/heads/made'],
+  ])
+  assert.match(failed.ok ? '' : failed.stderr, /Needed a single revision/)
+  assert.equal((await git(project, ['rev-parse', 'refs/heads/made'])).stdout, commit)
 })
 
 test('a call that takes too long, says too much or is called off ends as a value', async t => {

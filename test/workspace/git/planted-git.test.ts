@@ -20,7 +20,7 @@ import { isolationLevel } from '../../../src/base/process/isolation.ts'
 import { planSandbox } from '../../../src/workspace/command/plan-sandbox.ts'
 import { findGitOperationIn, nameWorkTree, readIndexMarks } from '../../../src/workspace/git/checkout-state.ts'
 import { fenceCall } from '../../../src/workspace/git/fence.ts'
-import { git } from '../../../src/workspace/git/git.ts'
+import { git, gitSeries } from '../../../src/workspace/git/git.ts'
 import { findGitFolder, readGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { committerEnv, hardenCall } from '../../../src/workspace/git/harden.ts'
 import { readRefs } from '../../../src/workspace/git/refs.ts'
@@ -174,14 +174,14 @@ test('git itself refuses a repository that appears at the top, or above it, afte
   const { aside, root, sprung, shell } = worktreeOfAgent(t)
   const run = async (directory: string) => {
     const folder = await findGitFolder(directory)
-    return { folder, call: await hardenCall(folder, ['add', '-A', '.']) }
+    return { folder, call: await hardenCall(folder, [['add', '-A', '.']]) }
   }
   const [here, inside] = [await run(root), await run(join(root, '.git'))]
   renameSync(join(root, '.git', 'HEAD'), join(root, '.git', 'H'))
   const [, plant] = ROOT_REPOSITORIES[1] ?? []
   shell(`echo 'ref: refs/heads/main' > HEAD; ${plant?.(root, sprung)}\necho '* filter=x' > .gitattributes`, root)
   for (const [cwd, { call }] of [[root, here] as const, [join(root, '.git'), inside] as const]) {
-    const { status, stderr } = spawnSync(call.command, call.args, { cwd, env: call.env, encoding: 'utf8' })
+    const { status, stderr } = spawnSync(call.command, call.args[0] ?? [], { cwd, env: call.env, encoding: 'utf8' })
     assert.deepEqual([status, existsSync(sprung)], [128, false], stderr)
     assert.match(stderr, /safe\.bareRepository|not a git repository/)
     await call[Symbol.asyncDispose]()
@@ -272,7 +272,8 @@ test('git that stores the content of files does not see what is hidden from agen
     directory: top,
     command: '/usr/bin/git',
     args: [],
-    asked: ['add', '.'],
+    program: '/usr/bin/git',
+    asked: [['add', '.']],
     env: { GIT_INDEX_FILE: index },
   }
   assert.ok((await fenceCall(folder, call)).args.includes('--tmpfs'))
@@ -284,10 +285,12 @@ test('git that writes objects writes none through a folder of objects that becam
   const folder = await findGitFolder(top)
   const objects = join(root, '.git/objects')
   for (const asked of [['write-tree'], ['commit-tree', '-m', 'x', shell('git rev-parse HEAD^{tree}').trim()]]) {
-    const safe = await hardenCall(folder, asked)
+    const safe = await hardenCall(folder, [asked])
     const env = { ...safe.env, ...WHO }
     shell(`echo ${asked[0]} > a && git add a`)
-    const call = await fenceCall(folder, { directory: top, command: safe.command, args: safe.args, asked, env })
+    const { command } = safe
+    const inner = { command, args: safe.args[0] ?? [], program: command }
+    const call = await fenceCall(folder, { directory: top, ...inner, asked: [asked], env })
     const victim = join(aside, asked[0] ?? '')
     mkdirSync(victim)
     const names = Array.from({ length: 256 }, (_, number) => number.toString(16).padStart(2, '0'))
@@ -349,4 +352,31 @@ test('an empty .git folder, as a killed Codex leaves it, is no repository and br
   assert.equal(await readGitFolder(project), undefined)
   writeFileSync(join(project, '.git/HEAD'), 'no repository\n')
   await assert.rejects(planSandbox(configWith({}), who), { code: 'sandbox_git' })
+})
+
+test('a series of commands is refused for what one of them must not do, and keeps its fence', async t => {
+  const { aside, root, top, shell } = worktreeOfAgent(t)
+  shell(`echo more > more && git add more`)
+  const head = shell('git rev-parse HEAD').trim()
+  const word = await gitSeries(top, () => [['write-tree'], ['diff', '--output=x', 'HEAD']])
+  assert.match(word.ok ? '' : word.stderr, /--output=x is no word for git here/)
+  assert.equal(existsSync(join(top, 'x')), false)
+  const log = join(root, '.git/logs/refs/heads/planted')
+  mkdirSync(join(log, '..'), { recursive: true })
+  symlinkSync(join(aside, 'log'), log)
+  const linked = await gitSeries(top, () => [['write-tree'], ['update-ref', 'refs/heads/planted', head]])
+  assert.match(linked.ok ? '' : linked.stderr, /git would write through it/)
+  rmSync(log)
+  const folder = await findGitFolder(top)
+  const inner = { directory: top, command: '/bin/sh', args: [], program: '/usr/bin/git', env: {} }
+  const mixed = await fenceCall(folder, {
+    ...inner,
+    asked: [
+      ['rev-parse', 'HEAD'],
+      ['add', '.'],
+    ],
+  })
+  assert.deepEqual([mixed.command.endsWith('bwrap'), mixed.args.includes('--tmpfs')], [true, true])
+  const reading = await fenceCall(folder, { ...inner, asked: [['rev-parse', 'HEAD'], ['status']] })
+  assert.equal(reading.command, '/bin/sh')
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -50,6 +51,16 @@ test('a forged folder, commit or older file that the work moves is found, in new
     assert.notEqual(await why(), undefined, ref)
     forge(world, id, right, kind)
   }
+})
+
+test('work that a repository would write as several packs is hashed as one', async t => {
+  const world = await openMergeFixture(t)
+  execGit(world, 'config', 'pack.packSizeLimit', '1m')
+  await world.work('t-000001', {
+    'a.bin': randomBytes(900_000).toString('base64'),
+    'b.bin': randomBytes(900_000).toString('base64'),
+  })
+  assert.equal(await whyObjectsForged(world.queue.repository, world.tip('main'), world.tip('pcc/t-000001')), undefined)
 })
 
 function execGit({ project }: MergeFixture, ...args: string[]): Buffer {
