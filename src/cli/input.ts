@@ -42,11 +42,20 @@ export async function agrees(question: string): Promise<boolean> {
   return /^(y|yes|)$/i.test((await askLine(`${question} [Y/n] `, {})) ?? 'no')
 }
 
-/** Asks a person for one of a few numbered choices and returns its place. Anything but its number, or nothing, means the first. */
-export async function chooseOne(question: string, choices: readonly string[]): Promise<number> {
+/** Asks a person for one of a few numbered choices and returns its place. Nothing means the first; anything else is asked again. */
+export async function chooseOne(
+  question: string,
+  choices: readonly string[],
+  streams: Pick<ConfirmOptions, 'input' | 'output'> = {},
+): Promise<number> {
   const list = choices.map((choice, index) => `  ${index + 1}. ${choice}\n`).join('')
-  const answer = Number(await askLine(`${question}\n${list}[1] `, {}))
-  return answer >= 1 && answer <= choices.length ? Math.floor(answer) - 1 : 0
+  let asked = `${question}\n${list}[1] `
+  for (;;) {
+    const answer = await askLine(asked, streams)
+    const chosen = answer ? choices.findIndex((_, index) => answer === String(index + 1)) : 0
+    if (chosen >= 0) return chosen
+    asked = `Type a number from 1 to ${choices.length}, or nothing for 1: `
+  }
 }
 
 /** The exit code of a command that Ctrl+C ended at a question. */

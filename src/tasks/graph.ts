@@ -18,8 +18,9 @@ import {
 export async function addTaskDependency(id: string, blockerId: string, deps: TasksTxDeps): Promise<Task> {
   const { store, tx } = deps
   const [task, blocker] = [await getTask(id, deps), await getTask(blockerId, deps)]
+  if (id === blockerId) throw new AppError('task_cycle', { id, blocker: blockerId, path: `${id} → ${id}` })
   if (task.state !== 'ready' && task.state !== 'blocked' && task.children === 0) {
-    throw new AppError('task_move_refused', { id, from: task.state, to: 'blocked', session: task.session_id ?? '' })
+    throw new AppError('task_move_refused', { id, from: task.state, to: 'blocked' })
   }
   refuseForeignBlocker(task, blocker)
   if (blocker.state === 'cancelled') throw new AppError('task_cancelled', { id: blocker.id, title: blocker.title })

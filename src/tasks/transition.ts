@@ -124,8 +124,8 @@ async function asBlocked(task: Task, move: Move, deps: TasksTxDeps): Promise<Mov
   return { ...move, to: 'blocked', reason: (await findBlockedReason(task, deps)) ?? move.reason }
 }
 
-function moveRefused({ id, state, session_id }: Task, to: TaskState): AppError {
-  return new AppError('task_move_refused', { id, from: state, to, session: session_id ?? '' })
+function moveRefused({ id, state }: Task, to: TaskState): AppError {
+  return new AppError('task_move_refused', { id, from: state, to })
 }
 
 /** Writes a move and its event, without its consequences for other tasks. `also` is written with it. */
@@ -215,8 +215,7 @@ export async function countPart(
     await deps.store.tasks.swap(task, counts, deps.tx)
     return
   }
-  if (!PARENT_MOVES[task.state].includes(to))
-    throw new AppError('task_move_refused', { id, from: task.state, to, session: task.session_id ?? '' })
+  if (!PARENT_MOVES[task.state].includes(to)) throw new AppError('task_move_refused', { id, from: task.state, to })
   const reason = to === 'blocked' ? ((await findBlockedReason(task, deps)) ?? undefined) : failureReason(to, cause)
   const verification = to === 'done' ? await verificationFromParts(id, deps) : undefined
   const moved = await writeMove(task, { to, reason, verification, forced: true }, deps, counts)

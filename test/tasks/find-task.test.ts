@@ -76,6 +76,7 @@ test('a task that has not begun can be made to come after another one', async t 
   await queue.claim()
   assert.equal((await refusal(addDependency(queue, b, c))).code, 'task_move_refused')
   await queue.move(b, 'done')
+  assert.equal((await refusal(addDependency(queue, b, b))).code, 'task_cycle', 'also where it is done')
   assert.equal((await addDependency(queue, c, b)).state, 'ready', 'one that is done holds nothing up')
 })
 

@@ -78,7 +78,7 @@ export const TASK_ERRORS = {
     exit: 2,
     http: 409,
     says: 'Task {id} is {from} and cannot become {to}.',
-    next: 'See its state with: pcc status {session}',
+    next: 'See its state with: pcc task show {id}',
   },
   task_at_work: {
     exit: 2,

@@ -10,7 +10,7 @@ import { type CommandContext, commandContext, ExitCode, isInteractive } from '..
 import { lastEvent } from '../live/follow.ts'
 import { runLiveView } from '../live/watch.ts'
 import { budgetOption, refuseInSession } from '../options.ts'
-import { nameOf } from '../render/format.ts'
+import { nameOf, queuedText } from '../render/format.ts'
 import { resumeHeader } from '../render/session-page.ts'
 import { resumeEnvironment } from '../session-env.ts'
 import { resumeRun, type WatchRunDeps, watchRun } from './run/control.ts'
@@ -105,7 +105,7 @@ function printDetached(session: SessionView, { json, out }: CommandContext): num
 
 function detachedLines(session: SessionView): string[] {
   const watch = `Attach with: pcc attach ${session.id}`
-  if (session.queued) return [`Session queued, it waits for a free slot: ${nameOf(session)}`, watch]
+  if (session.queued) return [`Session ${queuedText(session)}: ${nameOf(session)}`, watch]
   if (session.status !== 'rate_limited') return [`Session goes on: ${nameOf(session)}`, watch]
   const { resumes_at } = session
   if (resumes_at === null) return [`Session waits, its account is limited: ${nameOf(session)}`, session.reason ?? '']

@@ -5,6 +5,7 @@ import { type BudgetLimits, parseBudget } from '../../domain/budget.ts'
 import { BRAIN_KINDS, type BrainKind, SESSION_HOSTS, type SessionHost } from '../../domain/option-values.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
+import { queuedText } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
 import type { RequestedWork } from '../requirements.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../session-env.ts'
@@ -114,9 +115,7 @@ async function readWork(options: StartOptions): Promise<RequestedWork & { queueT
 function printDetached(session: SessionView, queueText: string | undefined, { json, out }: CommandContext): number {
   if (json) out(JSON.stringify(session, null, 2))
   else {
-    out(
-      `Session ${session.queued ? 'queued, it waits for a free slot' : 'started'}: ${session.id} (${firstLine(session.name)})`,
-    )
+    out(`Session ${session.queued ? queuedText(session) : 'started'}: ${session.id} (${firstLine(session.name)})`)
     if (queueText) out(queueText)
     out(`Attach with: pcc attach ${session.id}`)
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { emitKeypressEvents, type Key as NodeKey } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReadStream } from 'node:tty'
-import { widthOf } from '../render/text.ts'
+import { breakLines, widthOf } from '../render/text.ts'
 
 /** Lines that scroll; below them the pinned lines (the current ask); below those the prompt, a line that comes and goes. */
 export interface Screen {
@@ -26,6 +26,8 @@ interface Output {
 export function openScreen(stream: Output): Screen {
   let currentPrompt: string | undefined
   let pinned: string[] = []
+  /** No line breaks within a word. */
+  const fit = (lines: string[]) => lines.flatMap(line => breakLines(line, stream.columns || 80).split('\n'))
   const clear = (rowsAbove: number) => {
     if (currentPrompt !== undefined || rowsAbove > 0) stream.write(`\r\x1b[2K${'\x1b[1A\x1b[2K'.repeat(rowsAbove)}`)
   }
@@ -45,13 +47,13 @@ export function openScreen(stream: Output): Screen {
     ticks: stream.isTTY === true,
     print(lines) {
       if (lines.length === 0) return
-      if (stream.isTTY) redraw(asText(lines), pinned)
+      if (stream.isTTY) redraw(asText(fit(lines)), pinned)
       else stream.write(asText(lines))
     },
     pin(lines) {
-      if (lines && stream.isTTY) redraw('', lines)
+      if (lines && stream.isTTY) redraw('', fit(lines))
       else if (lines) stream.write(asText(lines.slice(pinned.length)))
-      pinned = lines ?? []
+      if (!lines || !stream.isTTY) pinned = lines ?? []
     },
     prompt(line) {
       if (!stream.isTTY) return
@@ -71,12 +73,28 @@ function countRows(lines: string[], columns: number): number {
   return lines.reduce((rows, line) => rows + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
 }
 
-/** Typed text is at the end of the prompt, so a prompt that is too wide loses its indentation first, then its beginning. */
-function fitPrompt(line: string, width: number): string {
-  let fitted = widthOf(line) > width ? line.trimStart() : line
-  while (widthOf(fitted) > width) fitted = `…${Array.from(fitted).slice(2).join('')}`
+/**
+ * Typed text is at the end of the prompt. A prompt that is too wide loses its indentation first, then what stands before its keys and
+ * words about them, and then its beginning.
+ */
+export function fitPrompt(line: string, width: number): string {
+  const isTooWide = (text: string) => widthOf(text) > width
+  let fitted = isTooWide(line) ? line.trimStart() : line
+  const [, keys, typed = ''] = /^[^[>]*(\[[^>]*> )(.*)$/s.exec(fitted) ?? []
+  if (isTooWide(fitted) && keys !== undefined) {
+    const forms = [keys, ...SHORTER_KEYS.map(shorten => shorten(keys))]
+    fitted = `${forms.find(form => !isTooWide(form + typed)) ?? forms.at(-1)}${typed}`
+  }
+  while (isTooWide(fitted)) fitted = `…${Array.from(fitted).slice(2).join('')}`
   return fitted
 }
+
+/** The keys of a prompt in fewer words, each form shorter than the one before. */
+const SHORTER_KEYS: readonly ((keys: string) => string)[] = [
+  keys => keys.replaceAll('  ', ' '),
+  keys => keys.replaceAll('  ', ' ').replace('deny and say why', 'say why').replace(' custom', ''),
+  keys => keys.replace(/(\[[\w-]+\])[^[>]*/g, '$1 '),
+]
 
 export interface Key {
   /** `return`, `escape`, `backspace`, or the character itself. */

@@ -41,6 +41,11 @@ export function statusWords({ status, queued, held }: Pick<SessionView, 'status'
   return withGlyph('still', queued ? 'Queued' : 'Starting')
 }
 
+/** `queued, it waits for a free slot`, or what else keeps its agent from starting. */
+export function queuedText({ reason }: Pick<SessionView, 'reason'>): string {
+  return `queued, it ${reason === null ? 'waits' : firstLine(reason)}`
+}
+
 /** `s-3fa91c (night)`: the id and the name. */
 export function nameOf({ id, name }: { id: string; name: string }): string {
   return `${id} (${firstLine(name)})`

@@ -49,7 +49,10 @@ export function terminalOf(stream: Output, env: Record<string, string | undefine
   const color = wantsColor(tty, env)
   const links = tty && supportsLinks(env)
   return {
-    width: tty ? Math.max(stream.columns || 80, 40) : Number.POSITIVE_INFINITY,
+    // Read each time: a person may change the size of the window meanwhile.
+    get width() {
+      return tty ? Math.max(stream.columns || 80, 40) : Number.POSITIVE_INFINITY
+    },
     color,
     links,
     paint: (tone, text) => (color && text ? styleText(tone, text, { validateStream: false }) : text),

@@ -149,12 +149,17 @@ async function readAttemptNow(session: SessionRow, task: Task | undefined, daemo
     tail: 1,
   })
   const landing = task?.session_id === session.id ? landingOf(task) : null
+  const isDue = status === 'paused' && resumes_at !== null && session.account !== null
+  const gate = isDue ? await daemon.store.gates.get(session.account ?? '') : undefined
+  // Work that was sent back on a closed account waits for the account, not for its checks.
+  const closed = gate && (gate.closed_until ?? 0) > Date.now() ? gate.reason : null
+  const why = closed ?? session.status_reason
   // While a task is verified or merged no agent is at work, so its open decisions are not among the asks.
   const [open] = landing === null ? [] : await daemon.store.escalations.list({ session: session.id, states: ['open'] })
   const merge = landing === 'merging' ? await daemon.store.merges.open(session.task_id ?? '') : undefined
   return {
     ...(merge?.state === 'waiting' && merge.reason !== null && { held_up: merge.reason }),
-    ...(status === 'paused' && session.status_reason !== null && { why: session.status_reason }),
+    ...(status === 'paused' && why !== null && { why }),
     ...(open && task?.state === 'verifying' && task.reason !== null && { why: task.reason }),
     status,
     landing,

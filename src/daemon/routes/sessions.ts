@@ -87,7 +87,9 @@ export async function findSession(params: unknown, daemon: DaemonContext): Promi
   } catch (error) {
     const isUnknown = error instanceof AppError && error.code === 'session_unknown'
     if (isUnknown && RUN_ID.test(ref)) throw new AppError('run_unknown', { ref })
-    if (!isUnknown || !TASK_ID.test(ref)) throw error
+    if (!isUnknown) throw error
+    // The id of a task in the file that it was imported from names it, too.
+    if (!TASK_ID.test(ref) && (await daemon.store.tasks.named(ref)).length === 0) throw error
     return findSessionOfTask(ref, daemon)
   }
 }

@@ -118,7 +118,7 @@ function explainSharedPath(path: string, { top, repository }: WorktreeFence): st
   if (isInside(top, path)) return 'is the worktree itself, or holds it: change the files in it'
   if (isInside(path, top)) return explainOwnFile(path.slice(top.length + 1))
   if (isInside(repository, path)) return 'holds the repository: leave it where it is'
-  if (isInside(path, dirname(top))) return "is another task's worktree: work in this one"
+  if (isInside(path, dirname(top))) return 'is beside this worktree, where other tasks work: work in this one'
   if (/\/\.git$/.test(repository) && isInside(path, dirname(repository)))
     return "is the person's own checkout: work in this worktree, pcc merges it"
   return undefined

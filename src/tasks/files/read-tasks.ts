@@ -37,7 +37,9 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
     const place = { line, ...(raw.column !== undefined && { column: raw.column }) }
     const checked = ImportedTask.safeParse(value)
     if (!checked.success) {
-      const [issue] = checked.error.issues
+      // A mistyped field is the cause of one that is missing.
+      const { issues } = checked.error
+      const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
       problems.push({ ...place, problem: `${issue?.path.join('.') || 'task'}: ${issueText(issue)}` })
       continue
     }
@@ -78,11 +80,11 @@ function resolveReferences(read: readonly ReadTask[]): FileProblem[] {
     if (ids.has(name)) return name
     const matches = byTitle.get(titleKey(name)) ?? (/^\d+$/.test(name) ? byNumber.get(name) : undefined) ?? []
     const [match, ...others] = matches.filter(other => other !== of)
+    if (!match && matches.includes(of)) problems.push({ ...placeOf(of), problem: 'a task cannot come after itself' })
     if (others.length > 0) {
       const lines = [match, ...others].map(other => other?.task.line).join(', ')
       problems.push({
-        line: of.raw.line,
-        ...(of.task.column !== undefined && { column: of.task.column }),
+        ...placeOf(of),
         problem: `${JSON.stringify(name)} may be each of the lines ${lines}: give it an id`,
       })
     }
@@ -97,6 +99,10 @@ function resolveReferences(read: readonly ReadTask[]): FileProblem[] {
     if (task.parent !== undefined) task.parent = find(task.parent, one) ?? task.parent
   }
   return [...new Map(problems.map(found => [`${found.line} ${found.problem}`, found])).values()]
+}
+
+function placeOf({ raw: { line }, task: { column } }: ReadTask): Pick<FileProblem, 'line' | 'column'> {
+  return { line, ...(column !== undefined && { column }) }
 }
 
 /** Parsers are imported when they are needed: loading one takes longer than starting a command. */

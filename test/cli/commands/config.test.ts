@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import type { AppError } from '../../../src/base/errors.ts'
-import { confirm } from '../../../src/cli/input.ts'
+import { chooseOne, confirm } from '../../../src/cli/input.ts'
 import { SETTING_KEYS } from '../../../src/domain/config/settings.ts'
 import { pccFor } from '../pcc.ts'
 
@@ -177,4 +178,20 @@ test('only y or yes confirms', async () => {
   for (const no of ['', 'n', 'yep', null]) {
     await assert.rejects(answer(no), (thrown: AppError) => thrown.code === 'not_confirmed' && thrown.exit === 3)
   }
+})
+
+test('a number that is no choice is asked for again; nothing means the first', async () => {
+  const choose = async (...lines: string[]) => {
+    const input = new PassThrough()
+    const output = new PassThrough()
+    const chosen = chooseOne('Which?', ['one', 'two'], { input, output })
+    for (const line of lines) {
+      await once(output, 'readable')
+      while (!/\[1\] |for 1: /.test(String(output.read()))) await once(output, 'readable')
+      input.write(`${line}\n`)
+    }
+    return chosen
+  }
+  assert.equal(await choose('9', '2'), 1)
+  assert.equal(await choose(''), 0)
 })

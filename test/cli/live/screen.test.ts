@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { screenOf } from '../../../scripts/picture/screen.ts'
-import { openScreen } from '../../../src/cli/live/terminal.ts'
+import { fitPrompt, openScreen } from '../../../src/cli/live/terminal.ts'
+import { terminalOf } from '../../../src/cli/render/text.ts'
 
 function onTerminal({ rows = 24, columns = 40 } = {}) {
   let sent = ''
@@ -17,7 +18,7 @@ function onTerminal({ rows = 24, columns = 40 } = {}) {
     screenOf(sent, columns)
       .map(cells => cells.map(cell => cell.text).join(''))
       .filter(Boolean)
-  return { screen: openScreen(stream), seen, sent: () => sent }
+  return { screen: openScreen(stream), seen, sent: () => sent, stream }
 }
 
 test('pinned lines stay right above the prompt, whatever is printed meanwhile', () => {
@@ -54,4 +55,29 @@ test('without a terminal pinned lines are printed once, as they are added', () =
   screen.pin(undefined)
   screen.print(['allowed'])
   assert.equal(sent, 'wanted\n> y\nallowed\n')
+})
+
+test('no line breaks within a word, also after the window got wider', () => {
+  const { screen, seen, stream } = onTerminal()
+  screen.print(['a line that is wider than forty columns here'])
+  assert.deepEqual(seen(), ['a line that is wider than forty columns', 'here'])
+  screen.pin(['options of which several may be chosen: red, blue'])
+  screen.print(['said'])
+  assert.deepEqual(seen().slice(2), ['said', 'options of which several may be chosen:', 'red, blue'])
+  const terminal = terminalOf(stream, {})
+  assert.equal(terminal.width, 40)
+  stream.columns = 80
+  assert.equal(terminal.width, 80)
+})
+
+test('a prompt that is too wide keeps its keys, and what was typed', () => {
+  const keys = '[y] allow once  [n] deny  [t] deny and say why  > '
+  assert.equal(fitPrompt(`   Bash npm run…  ${keys}`, 39), '[y] allow once [n] deny [t] say why > ')
+  assert.equal(fitPrompt(`   Bash npm run…  ${keys}`, 60), keys)
+  assert.equal(
+    fitPrompt('   Colour [1-2] Toggle  [Enter] Done  [T]ype custom  > 1', 39),
+    '[1-2] Toggle [Enter] Done [T]ype > 1',
+  )
+  assert.equal(fitPrompt(`  ${keys}`, 20), '[y] [n] [t] > ')
+  assert.equal(fitPrompt('   Why not? > see [y] in the manual', 24), '…> see [y] in the manual')
 })

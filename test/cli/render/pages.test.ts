@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { queuedText } from '../../../src/cli/render/format.ts'
 import { listTable } from '../../../src/cli/render/list-table.ts'
 import { sessionPage, startHeader } from '../../../src/cli/render/session-page.ts'
 import { summarise, summaryLines } from '../../../src/cli/render/summary.ts'
@@ -91,6 +92,12 @@ test('an unknown context is not shown as zero, and a session shows its task, not
     assert.match(rows(over), /│ Build user authentication │/)
     assert.match(page(over), /\nTask: Build user authentication\n/)
   }
+})
+
+test('a session that waits to begin says for what', () => {
+  assert.equal(queuedText({ reason: 'waits for a free slot' }), 'queued, it waits for a free slot')
+  const trial = 'waits until another session has tried the account (pcc quota)'
+  assert.equal(queuedText({ reason: trial }), `queued, it ${trial}`)
 })
 
 test('a session that has not begun is shown as starting or queued', () => {

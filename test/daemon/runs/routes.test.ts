@@ -202,7 +202,7 @@ test('an id without its letter finds a session, a task or a run; what could be s
     await store.sessions.insert({ id, name: `of ${id}`, project, task: 'x', agent: 'none' })
   await store.sessions.insert({ id: 's-eee111', name: 'ccc', project, task: 'x', agent: 'none' })
   await store.transaction(async tx => {
-    await tasks.submit({ ...own, id: 't-bbb111' }, tx)
+    await tasks.submit({ ...own, id: 't-bbb111', alias: 'cellar' }, tx)
     await tasks.submit({ ...own, id: 't-ccc222' }, tx)
     await tasks.submit({ ...own, id: 't-ddd111' }, tx)
   })
@@ -211,6 +211,7 @@ test('an id without its letter finds a session, a task or a run; what could be s
   for (const [ref, id] of [
     ['aaa', 's-aaa111'],
     ['bbb', 's-aaa111'],
+    ['cellar', 's-aaa111'],
     ['ccc', 's-eee111'],
   ])
     assert.equal((await world.call('GET', `/sessions/${ref}`)).body.id, id, ref)

@@ -81,7 +81,7 @@ async function verifying(
 test('a step that is refused is not tried again at once and for ever, but after a minute', async t => {
   let isRefused = true
   const { drive, verifications, state } = await verifying(t, transition => async (id, ...more) => {
-    if (isRefused) throw new AppError('task_move_refused', { id, from: 'verifying', to: 'done', session: '' })
+    if (isRefused) throw new AppError('task_move_refused', { id, from: 'verifying', to: 'done' })
     return transition(id, ...more)
   })
   assert.deepEqual(await drive(), { over: true, checkAgainAt: NOW + 60_000 })

@@ -53,7 +53,7 @@ export async function initProject({ path, options, context }: InitCall): Promise
   const dryRun = options.dryRun === true
   const isNew = settings.above === undefined && !existsSync(join(project, SETTINGS_FILE))
   const isAsked = isNew && !dryRun && isInteractive(context)
-  const strategy = isAsked ? await askStrategy() : readStrategy(project)
+  const strategy = isAsked ? await askStrategy(context) : readStrategy(project)
   const steps = planProject(project, { facts, above: settings.above, strategy })
   const loose = dryRun || !facts.git ? [] : await readLoose(project, facts.git.top)
   if (!dryRun) applySteps(project, steps)
@@ -97,10 +97,11 @@ function readStrategy(project: string): ModelStrategy | undefined {
 }
 
 /** Asks which models runs use here; undefined for the default. */
-async function askStrategy(): Promise<ModelStrategy | undefined> {
+async function askStrategy({ note }: CommandContext): Promise<ModelStrategy | undefined> {
   const choices = Object.entries(STRATEGY_WORDS) as [ModelStrategy, string][]
   const texts = choices.map(([name, words]) => `${name}: ${words}`)
   const chosen = await chooseOne('Which model shall the tasks of "pcc run" go to?', texts)
+  note(`Chosen: ${choices[chosen]?.[0]}`)
   return chosen === 0 ? undefined : choices[chosen]?.[0]
 }
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../base/errors.ts'
-import type { AttemptView, RunDetail } from '../../../domain/run.ts'
+import type { AttemptNow, AttemptView, RunDetail } from '../../../domain/run.ts'
 import { duration } from '../../render/format.ts'
 import { cut, cutAtWord, type Terminal, widthOf, wrap } from '../../render/text.ts'
 import {
@@ -212,7 +212,9 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   ]
   const top = [...headLines(board, terminal, now), '']
   const open = openAttempts(run).flatMap((attempt, index) =>
-    openLines(attempt, { terminal, now, number: board.mode === 'pick' ? index + 1 : undefined }),
+    openLines(run.state === 'paused' ? pausedWithRun(attempt) : attempt, {
+      ...{ terminal, now, number: board.mode === 'pick' ? index + 1 : undefined },
+    }),
   )
   const keptApart = keptApartLines(run).map(line => wrap(line, width - 1).map(part => paint('yellow', part)))
   const idle = run.reason === null ? 'The next task begins…' : 'No task is at work.'
@@ -227,6 +229,12 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
   const filled = [...top, ...atWork, ...latest]
   const empty = Array.from({ length: Math.max(0, height - filled.length - below.length) }, () => '')
   return [...filled, ...empty, ...below].slice(-height)
+}
+
+/** A session that was paused with its run goes on with it: the head of the board says how. */
+function pausedWithRun(attempt: AttemptView): AttemptView {
+  const { why, ...now } = attempt.now ?? {}
+  return attempt.now && why?.startsWith('paused by a person') ? { ...attempt, now: now as AttemptNow } : attempt
 }
 
 /** The most tasks that are shown as waiting for another one. */
@@ -246,7 +254,8 @@ function headLines({ run }: Board, { paint, width }: Terminal, now: number): str
     `${paint('bold', cut(`Run ${run.id}: ${targetText(run)}`, width - widthOf(text) - 3))}  ${paint(tone, text)}`,
     cut(`${progressBar(run.tasks, Math.min(30, Math.floor(width / 3)))} ${countsText(run)}`, width - 1),
     cut(facts.join(' · '), width - 1),
-    ...wrap(heldUpText(run) ?? '', width - 1)
+    ...[heldUpText(run), ...(run.state === 'paused' ? [`Go on with: pcc resume ${run.id}`] : [])]
+      .flatMap(text => wrap(text ?? '', width - 1))
       .filter(Boolean)
       .map(line => paint('yellow', line)),
   ]

@@ -136,6 +136,18 @@ test('the board of a paused run does not promise that it goes on', () => {
     boardFrame(openBoard(someRun({ state })), { terminal: plainTerminal(), height: 20, now: NOW }).join('\n')
   assert.match(keys('running'), /\[Q\] Detach, it goes on/)
   assert.match(keys('paused'), /\[Q\] Leave it paused/)
+  assert.match(keys('paused'), /^Go on with: pcc resume r-\w+$/m)
+})
+
+test('a session that was paused with its run does not name a command of its own', () => {
+  const now = { status: 'paused', resumes_at: null, last_line: null, decision: null, landing: null } as const
+  const why = 'paused by a person; go on with: pcc resume s-1'
+  const lines = (state: 'running' | 'paused') =>
+    boardFrame(openBoard(someRun({ state, attempts: [someAttempt({ now: { ...now, why } })] })), {
+      ...{ terminal: plainTerminal(), height: 20, now: NOW },
+    }).join('\n')
+  assert.match(lines('running'), /pcc resume s-1/)
+  assert.doesNotMatch(lines('paused'), /pcc resume s-1/)
 })
 
 test('the board does not announce the next task while something is in its way', () => {
