@@ -7,7 +7,7 @@ import { messageOf } from '../../base/errors.ts'
 import { readRegularFile } from '../../base/files.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
 import { openRealFolder, removeInside } from '../../base/real-folder.ts'
-import { git } from './git.ts'
+import { git, gitSeries } from './git.ts'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 
 /** The branch and commit of a checkout, and its uncommitted files. */
@@ -98,9 +98,8 @@ export async function nameWorkTree(folder: GitFolder): Promise<string | undefine
   await using index = await openFreshIndex(folder)
   if (index.problem !== undefined) return undefined
   const { env } = index
-  const added = await git(folder.top, ['add', '--all', '--', '.'], { env })
-  const named = added.ok ? await git(folder.top, ['write-tree'], { env }) : added
-  return named.ok ? named.stdout.trim() : undefined
+  const named = await gitSeries(folder.top, () => [['add', '--all', '--', '.'], ['write-tree']], { env })
+  return named.ok ? named.outputs[1]?.trim() : undefined
 }
 
 /** An index aside from the checkout's own, for `GIT_INDEX_FILE`. */
