@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Suggestion } from './brain.ts'
 import { isAutomatic } from './deciders.ts'
 import type { Needs } from './needs.ts'
+import { FAILED_BEFORE_KEY } from './option-values.ts'
 import { Risk, StoredReason } from './session.ts'
 
 /** The name of the one who answers: any name, except those of the automatic deciders. */
@@ -183,9 +184,6 @@ export function uncheckedKey({
   if (typeof input['untilAllowed'] === 'string') return `${FAILED_BEFORE_KEY}${project}:${input['untilAllowed']}`
   return input['untilChecked'] === true ? `unchecked:${project}` : undefined
 }
-
-/** How the key begins of work that waits because tests fail that failed before it. */
-export const FAILED_BEFORE_KEY = 'failed-before:'
 
 /** The key that tasks of one project share whose checks could not run for the same reason: one cause, and one row for a person. */
 export function brokenCheckKey({

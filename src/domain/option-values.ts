@@ -59,3 +59,6 @@ export type NoticeKind = (typeof NOTICE_KINDS)[number]
 /** How work gets into its target branch. */
 export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]
+
+/** The beginning of the key of work that waits because tests fail that failed before it. It is read before a run, so it is in a file without zod. */
+export const FAILED_BEFORE_KEY = 'failed-before:'

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { parseSync } from 'oxc-parser'
-import { HOT } from '../../scripts/bundle.ts'
 import { SOURCE_BIN } from '../support/program.ts'
 import { type Pcc, pccFor } from './pcc.ts'
 
@@ -79,37 +77,4 @@ test('start loads neither commander, zod nor an HTTP library', async t => {
     builtins.filter(name => /NativeModule (_http_client|_http_server|child_process|readline)/.test(name)),
     [],
   )
-})
-
-/** The packages that a file of `src` loads at once, itself or through others, each with the files on the way to it. */
-function packagesLoadedBy(entry: string): Map<string, string[]> {
-  const packages = new Map<string, string[]>()
-  const ways = [[entry]]
-  const seen = new Set([entry])
-  for (const way of ways) {
-    const file = way.at(-1) ?? entry
-    const { staticImports, staticExports } = parseSync(file, readFileSync(new URL(file, ROOT), 'utf8')).module
-    const sources = [
-      ...staticImports.filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType)),
-      ...staticExports.flatMap(({ entries }) => entries.filter(({ isType }) => !isType)),
-    ].flatMap(({ moduleRequest }) => moduleRequest?.value ?? [])
-    for (const source of sources) {
-      const target = source.startsWith('.') ? join(dirname(file), source) : source
-      if (seen.has(target)) continue
-      seen.add(target)
-      if (target !== source) ways.push([...way, target])
-      else if (!source.startsWith('node:')) packages.set(source, way)
-    }
-  }
-  return packages
-}
-
-test('what is bundled for speed loads neither schemas, a query builder nor YAML, and commander only once', () => {
-  const MAY_LOAD = ['smol-toml', 'unbash']
-  assert.ok(packagesLoadedBy('src/store/open.ts').has('kysely'), 'the check sees packages')
-  for (const name of new Set(Object.entries(HOT).flatMap(([file, more]) => [file, ...more]))) {
-    const allowed = name === 'cli/program' ? [...MAY_LOAD, 'commander'] : MAY_LOAD
-    const found = [...packagesLoadedBy(`src/${name}.ts`)].filter(([source]) => !allowed.includes(source))
-    assert.deepEqual(found, [], name)
-  }
 })
