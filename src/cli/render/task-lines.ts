@@ -23,17 +23,23 @@ export function taskEventLines(event: TaskEvent, terminal: Terminal, seen: Tasks
   const ids = new Set(seen.ids).add(event.body.task_id)
   if (seen.fromStart && ids.size < 2) return []
   const { word, tone } = EVENT_WORDS[event.kind]
-  if (word === undefined) return []
+  if (event.kind === 'task.readied') return [] // the start follows soon
   const { title, task_id } = event.body
   const text = `${word}: ${firstLine(title)} (${task_id})${describeDetail(event)}`
   const heading = terminal.paint(tone, '[TASK]')
   return [`${heading} ${cutAtWord(text, terminal.width - INDENT - 7)}`]
 }
 
-const EVENT_WORDS: Record<TaskEvent['kind'], { word?: string; tone: Tone }> = {
+/** The same step where only one task is shown: its title is left out. */
+export function taskStepText(event: TaskEvent): string {
+  const attempt = 'attempt' in event.body && event.body.attempt > 0 ? `, attempt ${event.body.attempt}` : ''
+  return `${EVENT_WORDS[event.kind].word}${attempt}${describeDetail(event)}`
+}
+
+const EVENT_WORDS: Record<TaskEvent['kind'], { word: string; tone: Tone }> = {
   'task.submitted': { word: 'queued', tone: 'cyan' },
   'task.blocked': { word: 'blocked', tone: 'yellow' },
-  'task.readied': { tone: 'dim' }, // not shown: the start follows soon
+  'task.readied': { word: 'ready', tone: 'dim' },
   'task.started': { word: '→ begun', tone: 'cyan' },
   'task.waiting': { word: 'waits', tone: 'yellow' },
   'task.verifying': { word: 'is being checked', tone: 'cyan' },

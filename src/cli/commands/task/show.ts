@@ -6,6 +6,7 @@ import type { StoredEvent } from '../../../domain/event.ts'
 import type { TaskWork } from '../../../domain/merge.ts'
 import type { TaskView } from '../../../domain/task.ts'
 import type { TaskDetail, TaskMention } from '../../../domain/task-requests.ts'
+import { isTaskEvent, taskStepText } from '../../render/task-lines.ts'
 import { firstLine, type Terminal, wrap } from '../../render/text.ts'
 import { workLines } from '../review.ts'
 import { openCommandCall, taskPath, taskRef } from './call.ts'
@@ -159,6 +160,7 @@ function section(heading: string, lines: string[]): string[] {
 
 function describeEvent(event: StoredEvent): string {
   if (event.kind === 'task.noted') return neutral(event.body.text).replaceAll('\n', '\n                     ')
+  if (isTaskEvent(event)) return `${taskStepText(event)} (${event.actor})`
   if (event.kind === 'merge.landed') {
     const { target, commit } = event.body
     return `reached ${neutral(target)} as ${commit.slice(0, 10)} (${event.actor})`
@@ -174,11 +176,9 @@ function describeEvent(event: StoredEvent): string {
     return `worktree removed: attempt ${attempt}${kept} (${event.actor})`
   }
   const word = event.kind === 'merge.held_up' ? 'merge waits' : event.kind.replace(/^(task|evidence)\./, '')
-  const body = event.body as { reason?: string; attempt?: number; fields?: string[]; blocker_id?: string }
+  const body = event.body as { reason?: string; attempt?: number }
   const details = [
     ...(body.attempt ? [`attempt ${body.attempt}`] : []),
-    ...(body.fields ? [body.fields.join(', ')] : []),
-    ...(body.blocker_id ? [body.blocker_id] : []),
     ...(body.reason ? [firstLine(body.reason)] : []),
   ]
   return `${word}${details.length > 0 ? `: ${details.join(', ')}` : ''} (${event.actor})`

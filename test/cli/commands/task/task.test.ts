@@ -55,7 +55,10 @@ test('tasks are added, ordered, done, failed, reset and deleted', async () => {
   await good('update', docs, '--title', 'Write the docs', '--add-label', 'text', '--feature', 'launch')
   const { task } = await json<{ task: TaskView }>('show', docs)
   assert.deepEqual([task.title, task.labels, task.feature], ['Write the docs', ['text'], 'launch'])
-  assert.match(await good('log', docs, '-m', 'half of it'), /failed: no time \(human\)\n[\s\S]*half of it\n$/)
+  assert.match(
+    await good('log', docs, '-m', 'half of it'),
+    /✗ failed: no time \(human\)\n[\s\S]*changed, title, .*feature.* \(human\)\n.*half of it\n$/,
+  )
   await good('cancel', docs)
   assert.equal((await good('delete', docs, '--cascade', '--yes')).split('\n').length, 3)
   assert.deepEqual(await states(), { 'Build the API': 'done' })
