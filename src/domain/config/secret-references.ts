@@ -1,4 +1,4 @@
-import { SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
+import { type Config, SETTING_KEYS, type SettingKey, settingOf } from './settings.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -41,6 +41,12 @@ export function isReference(setting: unknown): boolean {
 export function readSecret(setting: string | undefined, env: Env): string | undefined {
   if (setting === undefined || secretName(setting) !== undefined) return undefined
   return setting.startsWith('env:') ? env[setting.slice('env:'.length)] || undefined : setting
+}
+
+/** The values of all secret settings, as far as they can be read. None of them may be shown. */
+export function secretValues(config: Partial<Config>, env: Env): string[] {
+  const keys = SETTING_KEYS.filter(key => settingOf(key).secret)
+  return keys.flatMap(key => readSecret(valueAt(config, key) as string | undefined, env) ?? [])
 }
 
 /** What a person is told of a reference that `readSecret` could not follow. */

@@ -1,4 +1,4 @@
-import { explainUnreadByDaemon, readSecret } from '../../domain/config/secret-references.ts'
+import { explainUnreadByDaemon, readSecret, secretValues } from '../../domain/config/secret-references.ts'
 import type { ChannelName } from '../../domain/option-values.ts'
 import { findDesktop } from './desktop.ts'
 import type { NotifySettings } from './notice.ts'
@@ -38,8 +38,7 @@ export function readChannelSetup(settings: NotifySettings, env: Env, platform?: 
       findMissing({ 'telegram.bot_token': telegram.bot_token, 'telegram.chat_id': telegram.chat_id }, env),
     )
   }
-  const secrets = [ntfy.topic, ntfy.token, slack.webhook, telegram.bot_token].map(setting => readSecret(setting, env))
-  return { channels, problems, secrets: secrets.filter(secret => secret !== undefined) }
+  return { channels, problems, secrets: secretValues({ notifications: settings }, env) }
 }
 
 function findMissing(wanted: Record<string, string | undefined>, env: Env): string | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import type { Values } from '../../../src/domain/config/settings.ts'
+import { SETTING_KEYS, settingOf, type Values } from '../../../src/domain/config/settings.ts'
 import type { NewEvent } from '../../../src/domain/event.ts'
 import { readChannelSetup } from '../../../src/human/notify/channel-setup.ts'
 import { quietUntil } from '../../../src/human/notify/deliver.ts'
@@ -150,6 +150,16 @@ test('notifications.telegram.bot_token, .chat_id and .base_url say who talks to 
   assert.deepEqual([got.path, got.body.chat_id], ['/bot1:abc/sendMessage', '-100'])
   const half = readChannelSetup(settingsWith({ 'notifications.telegram.bot_token': '1:abc' }), {}, 'linux')
   assert.deepEqual(half.problems, [{ channel: 'telegram', problem: 'notifications.telegram.chat_id is not set' }])
+})
+
+test('every setting of a channel that is a secret is kept out of what is shown', () => {
+  const keys = SETTING_KEYS.filter(key => key.startsWith('notifications.') && settingOf(key).secret)
+  assert.ok(keys.length >= 4)
+  const values = Object.fromEntries(keys.map(key => [key, `value of ${key}`]))
+  assert.deepEqual(
+    readChannelSetup(settingsWith(values), {}, 'linux').secrets,
+    keys.map(key => `value of ${key}`),
+  )
 })
 
 test('notifications.quiet_hours, .working_days and .wake_for: who is woken for what', () => {

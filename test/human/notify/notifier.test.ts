@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { EventBody } from '../../../src/domain/event.ts'
 import type { Need, Needs } from '../../../src/domain/needs.ts'
+import { CHANNELS } from '../../../src/domain/option-values.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { listNeeds } from '../../../src/supervisor/report/needs.ts'
@@ -389,9 +390,7 @@ async function until(server: Awaited<ReturnType<typeof receiver>>, path: string)
 /** Waits until no channel has anything left to send now. */
 async function settled(store: Awaited<ReturnType<typeof openStore>>): Promise<void> {
   for (;;) {
-    const left = await Promise.all(
-      ['desktop', 'bell', 'ntfy', 'slack', 'telegram'].map(channel => store.outbox.due(channel, Date.now())),
-    )
+    const left = await Promise.all(CHANNELS.map(channel => store.outbox.due(channel, Date.now())))
     if (left.flat().length === 0) return
     await new Promise(resolve => setTimeout(resolve, 10))
   }
