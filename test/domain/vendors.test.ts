@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { STANDARD_AGENT_ENV } from '../../src/domain/agent-env.ts'
+import { AGENT_DEFINITIONS, AGENTS } from '../../src/domain/agents/agent-registry.ts'
 import { accountLabel, environmentFor, isVendorVariable } from '../../src/domain/vendors.ts'
 
 const env = {
@@ -17,6 +18,10 @@ const env = {
 const namesFor = (kind: string, configured: readonly string[]) =>
   Object.keys(environmentFor(kind, env, configured)).filter(name => name !== 'HOME')
 
+const OTHER_VENDORS = AGENT_DEFINITIONS.filter(
+  ({ vendor }) => vendor.tag !== AGENTS.claude.vendor.tag && !vendor.isAny,
+).map(({ kind }) => kind)
+
 for (const configured of [
   ['ANTHROPIC_API_KEY', 'CLAUDE_CODE_OAUTH_TOKEN'],
   ['ANTHROPIC_API*', 'CLAUDE_CODE_O*'],
@@ -24,7 +29,7 @@ for (const configured of [
   STANDARD_AGENT_ENV,
 ]) {
   test(`Claude's key goes to no other vendor's agent, however agents.env names it: ${configured[0]}`, () => {
-    for (const kind of ['gemini', 'codex', 'copilot', 'custom', 'nobody'])
+    for (const kind of [...OTHER_VENDORS, 'custom', 'nobody'])
       assert.deepEqual(
         namesFor(kind, configured).filter(name => /^(ANTHROPIC|CLAUDE)/.test(name)),
         [],

@@ -41,12 +41,22 @@ test('no file of the source names an agent, except its definition, the registry 
   assert.deepEqual(needless, [], 'every exception is needed')
 })
 
-test('every definition is registered under its own kind, and has a file of that name and a test adapter', () => {
+test('every definition is registered under its own kind and has a file of that name, and one that was verified has a test adapter', () => {
   for (const kind of AGENT_KINDS) {
     assert.equal(AGENTS[kind].kind, kind)
-    assert.ok(existsSync(join(ROOT, `src/domain/agents/${kind}.ts`)), `${kind} has a file of its own`)
-    const adapter = kind === 'claude' ? 'claude-adapter.ts' : `adapters/${kind}.ts`
-    assert.ok(existsSync(join(ROOT, 'test/agents', adapter)), `${kind} has a test adapter`)
+    assert.ok(
+      existsSync(join(ROOT, `src/domain/agents/${kind}.ts`)),
+      `its definition belongs in src/domain/agents/${kind}.ts`,
+    )
+    if (AGENTS[kind].verified.length === 0) {
+      assert.equal(AGENTS[kind].hold, 'observed', `nobody has verified ${kind}, so its hold is 'observed'`)
+      continue
+    }
+    const adapter = `test/agents/${kind === 'claude' ? 'claude-adapter.ts' : `adapters/${kind}.ts`}`
+    assert.ok(
+      existsSync(join(ROOT, adapter)),
+      `${kind} says that it was verified: its conformance tests need ${adapter}`,
+    )
   }
 })
 
@@ -69,7 +79,15 @@ test('no program of an agent is judged as something else: its rule would get los
 test('the table of docs/agents.md says what the registry says', () => {
   const page = readFileSync(join(ROOT, 'docs/agents.md'), 'utf8')
   const rows = page.split('\n').filter(line => /^\| `[a-z-]+`( —[^|]*)? \|/.test(line))
-  assert.deepEqual(rows.slice(0, AGENT_KINDS.length), AGENT_DEFINITIONS.map(tableRow))
+  const message = 'write the rows of the first table of docs/agents.md as the definitions say'
+  assert.deepEqual(rows.slice(0, AGENT_KINDS.length), AGENT_DEFINITIONS.map(tableRow), message)
+})
+
+test('docs/sandbox.md says of every agent what it may write in a sandbox', () => {
+  const page = readFileSync(join(ROOT, 'docs/sandbox.md'), 'utf8')
+  for (const { name, sandbox, kind } of AGENT_DEFINITIONS)
+    if (sandbox && kind !== 'claude-acp')
+      assert.match(page, new RegExp(`^\\| ${name} \\| `, 'm'), `docs/sandbox.md has no row for ${name}`)
 })
 
 const HELD = { 'every-call': 'every call', writes: 'writes', observed: 'observed' }

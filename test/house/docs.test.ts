@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { EXAMPLES } from '../../src/cli/examples.ts'
 import { COMMANDS } from '../../src/cli/table.ts'
 import { SETTING_KEYS } from '../../src/domain/config/settings.ts'
 import { BIN } from '../support/program.ts'
@@ -27,6 +28,25 @@ test('every command and flag that the README and the docs show exists', t => {
     for (const flag of flags) {
       assert.ok(GLOBAL_FLAGS.includes(flag) || text.includes(flag), `${page}: pcc ${words.join(' ')} has no ${flag}`)
     }
+  }
+})
+
+test('docs/cli.md lists every command, under its noun and in the table of commands', () => {
+  const page = read('docs/cli.md')
+  const rows = page.split('\n').filter(line => line.startsWith('| '))
+  const named = (line: string, name: string) => new RegExp(`\`(pcc )?${name}[\` ]`).test(line)
+  for (const { name, noun, nameThere } of COMMANDS) {
+    if (name === 'session') continue // only a noun
+    const line = noun && rows.find(row => row.startsWith(`| \`${noun}\` | `))
+    if (noun)
+      assert.ok(
+        line && (named(line, name) || named(line, nameThere ?? name)),
+        `${name} is not in the row of ${noun} in docs/cli.md`,
+      )
+    assert.ok(
+      rows.some(row => /^\| (\w[\w ]* )?\| /.test(row) && named(row, name)),
+      `${name} is not in the table of commands of docs/cli.md`,
+    )
   }
 })
 
@@ -133,32 +153,13 @@ function commandsIn(markdown: string): { words: string[]; flags: string[] }[] {
     const call = /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*pcc ((?:[a-z]+ ?)*)(.*)$/.exec(line)
     const [first, second, third] = (call?.[1] ?? '').trim().split(' ')
     if (!call || !first || first === 'help') return []
-    const words =
-      second &&
-      [
-        'api',
-        'daemon',
-        'config',
-        'trust',
-        'agents',
-        'feature',
-        'gates',
-        'hooks',
-        'rules',
-        'quota',
-        'answers',
-        'notify',
-        'secrets',
-        'service',
-        'memory',
-        'task',
-        'notes',
-        'worktree',
-        'webhooks',
-        'merge',
-      ].includes(first)
-        ? [first, second, ...(third && second === 'keys' ? [third] : [])]
-        : [first]
+    const isNamed = (path: string) => Object.keys(EXAMPLES).some(known => `${known} `.startsWith(`${path} `))
+    const hasSubcommands = Object.keys(EXAMPLES).some(path => path.startsWith(`${first} `))
+    const words = [
+      first,
+      ...(second && hasSubcommands ? [second] : []),
+      ...(second && third && isNamed(`${first} ${second} ${third}`) ? [third] : []),
+    ]
     return [
       {
         words,
