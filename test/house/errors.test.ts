@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import * as z from 'zod'
 import { errorsPage } from '../../scripts/errors-page.ts'
 import { AppError, ERRORS, type ErrorCode } from '../../src/base/errors.ts'
+import { parseRequest } from '../../src/daemon/routes/errors.ts'
 import { ROOT, readTree } from './source-tree.ts'
 
 const codes = Object.keys(ERRORS) as ErrorCode[]
@@ -50,4 +52,53 @@ test('a message names what it is about, and no placeholder is left unfilled', ()
     assert.equal(error.exit, ERRORS[code].exit)
     assert.equal(error.http, ERRORS[code].http)
   }
+})
+
+test('hints name only pages that are there after an installation, and never a path of the documentation', () => {
+  const pages = new Set(globSync('*.md', { cwd: join(ROOT, 'docs') }).map(name => name.slice(0, -3)))
+  const texts = readTree(ROOT, ['src']).map(({ path, text }) => ({ path, text: text.replaceAll(COMMENT, '') }))
+  const named = texts.flatMap(({ path, text }) =>
+    [...text.matchAll(/\bpcc docs ([a-z][a-z-]+)/g)].map(([, page = '']) => ({ path, page })),
+  )
+  assert.ok(named.length > 8)
+  assert.deepEqual(
+    named.filter(({ page }) => !pages.has(page)),
+    [],
+  )
+  const paths = texts.filter(({ text }) => /\bdocs\/[\w-]+\.md/.test(text)).map(({ path }) => path)
+  assert.deepEqual(paths, [])
+})
+
+/** Comments are for developers, who have the whole repository. */
+const COMMENT = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm
+
+test('no message names a route, but the one about a route that is not there', () => {
+  const names = codes.filter(code =>
+    /\{route\}|\b(GET|POST|PUT|PATCH|DELETE) \//.test(`${ERRORS[code].says} ${ERRORS[code].next}`),
+  )
+  assert.deepEqual(names, ['not_found'])
+  const schema = z.strictObject({
+    title: z.string().max(3),
+    count: z.number(),
+    kind: z.enum(['a']),
+    ref: z.string().min(1),
+  })
+  const right = { title: 'abc', count: 1, kind: 'a', ref: 'x' }
+  const wrong: unknown[] = [
+    ...[null, 7, 'text', [], {}, { ...right, more: 1 }],
+    ...Object.keys(right).flatMap(key => [null, 7, 'long text', ''].map(value => ({ ...right, [key]: value }))),
+  ]
+  const messages = wrong.flatMap(value => {
+    try {
+      parseRequest(schema, value, 'POST /tasks')
+      return []
+    } catch (error) {
+      return [`${(error as AppError).message} ${(error as AppError).next}`]
+    }
+  })
+  assert.ok(messages.length > 15)
+  assert.deepEqual(
+    messages.filter(text => /POST|\/tasks/.test(text)),
+    [],
+  )
 })

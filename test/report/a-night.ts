@@ -9,6 +9,7 @@ import type { Task } from '../../src/domain/task.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import { gatherReport } from '../../src/supervisor/report/gather.ts'
+import type { NeedsDeps } from '../../src/supervisor/report/needs.ts'
 import { openTasks } from '../../src/tasks/tasks.ts'
 import { AN_ESCALATION } from '../support/an-escalation.ts'
 import { tempDir } from '../support/world.ts'
@@ -23,7 +24,7 @@ export interface Night {
   since: number
   until: number
   tasks: Record<string, Task>
-  report(of?: { since?: number; until?: number; project?: string }): Promise<Report>
+  report(of?: { since?: number; until?: number; project?: string } & Pick<NeedsDeps, 'untrusted'>): Promise<Report>
 }
 
 /** A night in a repository of its own: some tasks done with commits, one failed, one that waits for an answer, a limit. */
@@ -166,7 +167,8 @@ export async function aNight(t: TestContext): Promise<Night> {
   ])
   return {
     ...{ store, file, project, since, until, tasks },
-    report: (of = {}) => gatherReport({ since, until, ...of }, { store, tasks: graph, quota }),
+    report: ({ untrusted, ...of } = {}) =>
+      gatherReport({ since, until, ...of }, { store, tasks: graph, quota, untrusted }),
   }
 }
 

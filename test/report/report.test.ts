@@ -3,9 +3,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { reportPage } from '../../src/cli/commands/report.ts'
 import { reportHtml } from '../../src/cli/commands/report-html.ts'
+import { shownRows } from '../../src/cli/render/escalation-lines.ts'
+import { pendingLines } from '../../src/cli/render/pending-page.ts'
 import { terminalOf } from '../../src/cli/render/text.ts'
 import { spentByPurpose } from '../../src/domain/budget.ts'
+import { listNeeds } from '../../src/supervisor/report/needs.ts'
 import { openTasks } from '../../src/tasks/tasks.ts'
+import { AN_ESCALATION } from '../support/an-escalation.ts'
 import { aNight, MINUTE, type Night } from './a-night.ts'
 
 /** Asked of the event table itself, with none of the program's own code. */
@@ -231,3 +235,66 @@ test('that code ran which nothing bounded is told on the terminal, on the page a
   assert.ok(reportPage(report, terminal).join('\n').includes(`Without a sandbox\n  ${line}\n`))
   assert.ok(reportHtml(report).includes(`<h2>Without a sandbox</h2><ul><li>${line}</li></ul>`))
 })
+
+test('pcc pending, the report and its page say the same of what waits, untrusted gates among it', async t => {
+  const { store, project, report, tasks } = await aNight(t)
+  await store.transaction(async tx => {
+    const run = await store.runs.get('r-1a2b3c', tx)
+    if (run) await store.runs.insert({ ...run, id: 'r-2', state: 'running', outcome: null, ended_at: null }, tx)
+    const failing = {
+      untilAllowed: 'Only tests fail that failed before the work, too: adds',
+      fix: 'pcc config set a b',
+    }
+    const row = {
+      ...AN_ESCALATION,
+      project,
+      kind: 'review',
+      tool: 'accept',
+      task_id: tasks['Cart API']?.id ?? '',
+    } as const
+    const about = { ...row, task_id: null, session_id: 's-100002' }
+    const put = (target: string, input: object) =>
+      store.escalations.insert(
+        { ...about, target, dedup_key: target, fingerprint: target, input: { task: target, ...input } },
+        tx,
+      )
+    await put('t-1 one', failing)
+    await put('t-2 two', failing)
+    await put('t-3 three', { untilChecked: false })
+  })
+  const untrusted = async () => `The gates of ${project} are not in force.`
+  const told = await report({ untrusted })
+  const { needs, refused } = await listNeeds({ store, untrusted })
+  assert.deepEqual(told.waiting, needs)
+  const kinds = needs.map(({ kind }) => kind).sort()
+  assert.deepEqual(kinds, ['permission', 'review', 'review', 'task', 'trust'])
+  const escalations = (await store.escalations.list({})).map(row => ({ ...row, sessions: [], again: false }))
+  const terminal = terminalOf({ columns: 80, isTTY: true }, { NO_COLOR: '1' })
+  const flat = (text: string) => text.replace(/[│\s]+/g, ' ')
+  const pending = flat(
+    pendingLines(shownRows({ needs, refused, escalations }), { terminal, now: Date.now() }).join(' '),
+  )
+  const page = flat(reportPage(told, terminal).join(' '))
+  const html = flat(unescaped(reportHtml(told).replaceAll(/<(?!pcc)[^>]*>/g, '')))
+  assert.match(page, new RegExp(`\\? ${needs.length} waiting for you`))
+  assert.match(html, new RegExp(`${needs.length}\\s*wait for you`))
+  for (const { kind, text, next } of needs) {
+    for (const [name, shown] of Object.entries({ page, html })) {
+      assert.equal(shown.split(flat(text)).length, 2, `${name} says once: ${text}`)
+      assert.ok(shown.includes(next), `${name} says what to type: ${next}`)
+    }
+    // A decision is shown there by what is asked, with the commands below all of them.
+    if (kind !== 'permission' && kind !== 'review') assert.ok(pending.includes(flat(text)), `pending says: ${text}`)
+  }
+  assert.ok(
+    needs.every(({ number }) => number === null || pending.includes(`│ ${number} `) || pending.includes(` ${number} `)),
+  )
+})
+
+const unescaped = (html: string) =>
+  html
+    .replaceAll('&#39;', "'")
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')

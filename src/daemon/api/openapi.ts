@@ -84,7 +84,7 @@ function describeReply(name: string, { status = 200, reply, versioned }: ApiRout
 }
 
 const PROBLEM = {
-  description: 'An error; its `code` is in docs/errors.md',
+  description: 'An error; pcc docs errors lists each `code`',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 

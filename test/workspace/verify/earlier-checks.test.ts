@@ -53,6 +53,17 @@ async function judge(
 
 const TAMPERING: [name: string, Parameters<typeof judge>[1]][] = [
   [
+    'a file of the CI that a gate runs',
+    {
+      files: { 'sum.js': RIGHT, 'check.js': PLAIN, '.github/scripts/test.sh': 'set -e\nnode check.js\n' },
+      command: 'sh .github/scripts/test.sh',
+      work: ({ write }) => {
+        write('sum.js', WRONG)
+        write('.github/scripts/test.sh', 'exit 0\n')
+      },
+    },
+  ],
+  [
     'an expected value in a plain script',
     {
       files: { 'sum.js': RIGHT, 'check.js': PLAIN },

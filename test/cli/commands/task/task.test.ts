@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { TaskView } from '../../../../src/domain/task.ts'
+import { onTerminal } from '../../../e2e/pty.ts'
 import { type Outcome, type Pcc, pccFor } from '../../pcc.ts'
 
 // One daemon serves the whole file; every test has a project of its own.
@@ -196,3 +197,22 @@ function refused({ code, stderr }: Outcome): [number | null, string] {
   }
   return [code, Object.keys(messages).find(name => messages[name]?.test(stderr)) ?? stderr]
 }
+
+test('at a terminal a task of which only the title says that it is there is changed after a yes, and not after a no', async t => {
+  const { cwd, good, json } = project('titles')
+  const plan = join(cwd, 'plan.md')
+  writeFileSync(plan, '- [ ] Build the shed\n')
+  await good('import', plan)
+  writeFileSync(plan, '- [ ] Build the shed\n  Of oak.\n')
+  const words = async () => (await json<{ tasks: TaskView[] }>('list')).tasks.map(({ description }) => description)
+  for (const [answer, code, expected] of [
+    ['n', 3, 'Build the shed'],
+    ['y', 0, 'Of oak.'],
+  ] as const) {
+    const terminal = onTerminal(t, pcc, ['task', 'import', plan, '--project', cwd])
+    await terminal.see(/Only the title says that these are there already: t-\w+ Build the shed\. .*\[Y\/n\] /s)
+    terminal.type(`${answer}\r`)
+    assert.equal(await terminal.exit, code)
+    assert.deepEqual(await words(), [expected])
+  }
+})
