@@ -6,7 +6,12 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-export const DAY_MS = 24 * 60 * 60_000
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
+/** The wait before something is tried again that failed for a reason that may pass: a full disk, a locked store, a vendor that is away. */
+export const RETRY_MS = 15_000
 
 /** Whether this machine knows a time zone of that name. */
 export function isZone(name: string): boolean {

@@ -3,7 +3,7 @@ import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setImmediate as pause } from 'node:timers/promises'
 import type { AppPaths } from '../base/app-paths.ts'
-import { type Clock, DAY_MS, systemClock } from '../base/clock.ts'
+import { type Clock, DAY_MS, HOUR_MS, systemClock } from '../base/clock.ts'
 import { replaceFile } from '../base/files.ts'
 import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
@@ -19,8 +19,6 @@ export interface Retention {
   log: Log
   clock?: Clock
 }
-
-const HOUR_MS = 60 * 60_000
 const PRUNE_EVERY_MS = 24 * HOUR_MS
 
 /** Removes expired data now and once a day, by the settings of that moment. Disposing waits for the round that is under way. */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { DAY_MS } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import { HELPER_MARKER, OBSERVED_MARKER } from '../base/process/marker.ts'
 import { identifyPeers, openSharedLists, type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
@@ -116,7 +117,7 @@ class RefusedTries {
   }
 }
 
-const SHOWN_FOR_MS = 7 * 24 * 3_600_000
+const SHOWN_FOR_MS = 7 * DAY_MS
 const MOST_SHOWN = 50
 
 /** Who tried to speak for the person within a week, the newest first. */

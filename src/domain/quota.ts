@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { HOUR_MS } from '../base/clock.ts'
 import { SessionStatus } from './api.ts'
 import type { AccountGate } from './limit.ts'
 import type { SessionEvent } from './session.ts'
@@ -48,8 +49,6 @@ export interface QuotaThresholds {
   /** Whether our own estimate may hold work back as well. */
   gateOnEstimate?: boolean | undefined
 }
-
-const HOUR_MS = 3_600_000
 
 /** The length of a window; an unknown one counts as the shortest that vendors have. */
 export function windowLength(window: string): number {

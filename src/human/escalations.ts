@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, DAY_MS } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import { isAutomatic } from '../domain/deciders.ts'
 import type {
@@ -100,7 +100,7 @@ async function answerDecision(
 }
 
 /** A task may wait for a limit or for its turn before it is done again; a yes from long ago must not surprise anybody. */
-const ALLOWED_FOR_MS = 24 * 60 * 60_000
+const ALLOWED_FOR_MS = DAY_MS
 
 async function allowOnce(number: number, deps: EscalationDeps): Promise<{ escalation: Escalation }> {
   const { store, clock, tx } = deps

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Clock, systemClock } from '../base/clock.ts'
+import { type Clock, DAY_MS, systemClock } from '../base/clock.ts'
 import type { Assessment } from '../domain/assessment.ts'
 import type { RememberedAnswer } from '../domain/remembered-answer.ts'
 import type { Risk } from '../domain/session.ts'
@@ -112,8 +112,6 @@ export interface MemorySettings {
   /** An older answer no longer counts, unless the person said that it lasts. */
   ttlMs: number
 }
-
-const DAY_MS = 86_400_000
 
 /** The defaults. A person's earlier answer to the very same request is worth nearly as much as a new one. */
 export const STANDARD_MEMORY: MemorySettings = { confidence: 0.95, ttlMs: 90 * DAY_MS }

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/clock.ts'
 import { type KnownWords, queryTokens } from '../base/tokens.ts'
 import type { MemoryItem } from '../domain/memory.ts'
 import { meanAt } from './learn/belief.ts'
@@ -10,8 +11,6 @@ export interface RankedItem {
   /** How near its meaning is to the question, where vectors say so: then it need not share a word with it. */
   near?: number | undefined
 }
-
-const DAY_MS = 86_400_000
 
 /**
  * What else counts besides an item's own words. In a conversation the turn with the answer often shares no word with the question: it answers

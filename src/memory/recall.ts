@@ -1,3 +1,4 @@
+import { DAY_MS } from '../base/clock.ts'
 import { type KnownWords, queryTokens, tokensOfNames } from '../base/tokens.ts'
 import type { ItemKind, MemoryItem, MemoryScope, RecalledItem } from '../domain/memory.ts'
 import { decay, PRIOR } from './learn/belief.ts'
@@ -192,4 +193,4 @@ function sourceOf(item: MemoryItem, now: number): string {
   return parts.filter(part => part !== undefined).join(', ')
 }
 
-const OLD_MS = 120 * 86_400_000
+const OLD_MS = 120 * DAY_MS

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import { type Clock, MINUTE_MS } from '../base/clock.ts'
 import {
   type Amounts,
   BUDGET_SCOPES,
@@ -119,7 +119,6 @@ export function findBudgetWarnings(before: SpendingTotals, after: SpendingTotals
 
 /** A longer time between two readings means that the machine slept or its clock was set: then no work was done. */
 const SLEPT_MS = 90_000
-const MINUTE_MS = 60_000
 
 /**
  * Counts what a session spends while its agent is open, so that each amount is booked once. An agent reports totals since it was

@@ -1,4 +1,5 @@
 import { Cron } from 'croner'
+import { HOUR_MS, MINUTE_MS } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { When } from '../domain/schedule.ts'
 
@@ -8,8 +9,6 @@ export interface ScheduleTimes {
   /** Cron, five fields; null for a single time. */
   pattern: string | null
 }
-
-const MINUTE_MS = 60_000
 const UNIT_MS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS } as const
 /** A run takes longer than this; a shorter interval is a mistake. */
 const LEAST_APART_MS = 5 * MINUTE_MS
@@ -105,8 +104,6 @@ function scheduleError(flag: string, text: string, problem: string): AppError {
 function throwPast(text: string): never {
   throw new AppError('schedule_past', { text })
 }
-
-const HOUR_MS = 3_600_000
 const SINCE_UNIT_MS = { m: HOUR_MS / 60, h: HOUR_MS, d: 24 * HOUR_MS, w: 7 * 24 * HOUR_MS } as const
 
 /** The past moment that a person means: "22:00" is the last time that it was ten. Throws `since_wrong`. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, MINUTE_MS } from '../../base/clock.ts'
 import { type AccountGate, EVERY_ACCOUNT, faultOf, type Limit } from '../../domain/limit.ts'
 import type { Store, Tx } from '../../store/store.ts'
 
@@ -76,8 +76,6 @@ export function decideAdmission(gates: (AccountGate | undefined)[], now: number)
   const closed = existing.find(gate => isClosedByLimit(gate, now))
   return closed ? { open: false, why: 'limit', until: closed.closed_until ?? now, gate: closed } : { open: true }
 }
-
-const MINUTE_MS = 60_000
 /** Without a known reset the wait is one minute, two, four … up to this. A refused try costs nothing, but tries must not be frequent. */
 const LONGEST_PROBE_MS = 30 * MINUTE_MS
 /** A fault may be mended at any time, and a single refused call may be a mistake of the vendor: 5 s, 15 s, 45 s … up to this. */

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/clock.ts'
 import { type QuotaForecast, type QuotaWindow, windowLength } from '../../domain/quota.ts'
 import type { SessionUsageReports, UsageReport } from '../../store/usage-reports.ts'
 
@@ -39,8 +40,6 @@ export function forecastQuota(points: readonly QuotaPoint[], window: string, now
   if (resets === null || full < resets) return { per_hour: pace * HOUR_MS, full_at: full, at_reset: null }
   return { per_hour: pace * HOUR_MS, full_at: null, at_reset: level + pace * (resets - last.at) }
 }
-
-const HOUR_MS = 3_600_000
 
 function sinceReset(points: readonly QuotaPoint[]): QuotaPoint[] {
   const begin = points.findLastIndex((point, index) => {

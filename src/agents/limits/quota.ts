@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, DAY_MS, MINUTE_MS } from '../../base/clock.ts'
 import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { HOOK_VENDORS, type HookVendor } from '../../domain/hooks.ts'
@@ -165,9 +165,6 @@ interface QuotaLookup {
 }
 
 type CcusageAnswer = { window: QuotaWindow[] } | { problem: string }
-
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
 /** Unchanged values are stored this often, so that a steady value can be told from missing data. */
 const UNCHANGED_MS = 5 * MINUTE_MS
 const KEPT_MS = 14 * DAY_MS

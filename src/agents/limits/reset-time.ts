@@ -1,4 +1,4 @@
-import { ownZone } from '../../base/clock.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, ownZone } from '../../base/clock.ts'
 import type { Limit } from '../../domain/limit.ts'
 import type { SessionEvent } from '../../domain/session.ts'
 
@@ -15,9 +15,6 @@ export function limitFromRecord(
   if (resetsAt !== undefined) return { ...window, resetsAt, source: 'message', message }
   return { ...window, source: rejected ? 'event' : 'result', message }
 }
-
-const MINUTE_MS = 60_000
-const DAY_MS = 86_400_000
 /**
  * The vendor shows a bare time for a reset within a day. A time that has just passed is a reset that has just passed, written by
  * a clock that is a little off, and not a reset in twenty-four hours.
@@ -113,8 +110,6 @@ function parseDuration(duration: string): number {
   const pieces = duration.matchAll(/(\d+)\s*([dhms])/gi)
   return [...pieces].reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit?.toLowerCase() ?? ''] ?? 0), 0)
 }
-
-const HOUR_MS = 3_600_000
 
 const ZONE_SEARCH_MS = 24 * HOUR_MS
 /** No zone changes its offset twice within this time. */

@@ -1,9 +1,8 @@
+import { DAY_MS, MINUTE_MS } from '../../base/clock.ts'
 import { type Hours, readHours } from '../../domain/hours.ts'
 import type { AccountGate } from '../../domain/limit.ts'
 import { type OffsetPeriod, offsetPeriods, resolveTimeZone } from './reset-time.ts'
 
-const DAY_MS = 86_400_000
-const MINUTE_MS = 60_000
 /** Hours that a change of clocks skips on one day come again the next day. */
 const SEARCH_MS = 3 * DAY_MS
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { Report, ReportedPeriod, ReportedTask } from '../../domain/report.ts'
 import { duration, money } from '../render/format.ts'
@@ -157,8 +158,6 @@ const MEANINGS: Record<ReportedPeriod['as'], string> = {
   'given back': 'stopped and given back',
   'at work': 'still at work',
 }
-
-const HOUR_MS = 3_600_000
 const TICK_STEPS = [1 / 60, 1 / 12, 1 / 4, 1, 2, 6, 12, 24].map(hours => hours * HOUR_MS)
 
 /** The timeline: a row for each task and a bar for each attempt. On a narrow screen the title of a row is above its bars. */

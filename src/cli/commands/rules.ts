@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { DAY_MS } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import { commandContext } from '../context.ts'
@@ -82,8 +83,6 @@ function parseRuleNumber(value: string): number {
   if (!/^[1-9]\d{0,5}$/.test(value)) throw new InvalidValue('It must be a number of pcc rules list.')
   return Number(value)
 }
-
-const DAY_MS = 86_400_000
 const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS }
 
 function parseSpan(value: string): number {

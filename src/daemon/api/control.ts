@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { DAY_MS } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import type { ApiStatus } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
@@ -18,7 +19,7 @@ export interface ApiControl extends AsyncDisposable {
 }
 
 /** A certificate that runs out sooner is mentioned. */
-const EXPIRES_SOON_MS = 14 * 24 * 60 * 60_000
+const EXPIRES_SOON_MS = 14 * DAY_MS
 
 /** Opens the switch of the API, which is off at first. */
 export function openApiControl(daemon: DaemonContext, env: Record<string, string | undefined>): ApiControl {

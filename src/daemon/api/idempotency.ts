@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import { DAY_MS } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Store } from '../../store/store.ts'
 
 /** How long a reply is kept for a client that asks again. */
-const KEPT_MS = 24 * 60 * 60_000
+const KEPT_MS = DAY_MS
 /** How often old replies are deleted, at most. */
 const PRUNED_EVERY_MS = 60 * 60_000
 const MAX_KEY = 200

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import * as z from 'zod'
+import { DAY_MS } from '../../base/clock.ts'
 import { absolutePath } from '../../domain/config/parse-setting.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import { taskOfBranch, type WebhookAction } from '../../domain/webhook.ts'
@@ -74,7 +75,7 @@ const Check = z.object({
 })
 
 /** GitHub sends a message again for three days, when its button is pressed. */
-const WINDOW_MS = 3 * 24 * 3_600_000
+const WINDOW_MS = 3 * DAY_MS
 
 export interface GitHubMessage {
   event: string

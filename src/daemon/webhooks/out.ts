@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/clock.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import { redact } from '../../base/redact.ts'
 import type { StoredEvent } from '../../domain/event.ts'
@@ -16,8 +17,8 @@ const FIRST_RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 15 * 60_000
 /** A clock that was set back must not hold everything up. */
 const LONGEST_WAIT_MS = 3_600_000 + 1
-const GIVE_UP_MS = 3 * 86_400_000
-const KEPT_MS = 7 * 86_400_000
+const GIVE_UP_MS = 3 * DAY_MS
+const KEPT_MS = 7 * DAY_MS
 /** Further events are not stored for an address that takes none. */
 const MOST_WAITING = 10_000
 const COUNTED_EVERY = 100

@@ -1,5 +1,6 @@
 import { homedir } from 'node:os'
 import * as z from 'zod'
+import { DAY_MS } from '../../base/clock.ts'
 import { unreachable } from '../../base/errors.ts'
 import { absolutePath } from '../../domain/config/parse-setting.ts'
 import type { Config } from '../../domain/config/settings.ts'
@@ -73,7 +74,7 @@ function taskOfAlert(
   const began = Date.parse(startsAt)
   const name = labels['alertname'] ?? fingerprint
   // What is forgotten could not be told from what is new.
-  if (!(now - began < settings.keep_days * 86_400_000))
+  if (!(now - began < settings.keep_days * DAY_MS))
     return refuse(`${externalLine(name, 80)} began ${externalLine(startsAt, 40)}, too long ago`)
   const list = (pairs: Record<string, string>) => Object.entries(pairs).map(([key, value]) => `- ${key}: ${value}`)
   const told = ['Labels:', ...list(labels), '', 'Annotations:', ...list(annotations), '', generatorURL].join('\n')

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { RETRY_MS } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import type { Alarm } from '../../base/keyed-worker.ts'
 import type { WebhookSetup } from '../../domain/webhook.ts'
 import type { DaemonContext } from '../context.ts'
 import { openWebhookSettings, type ReadWebhooks, type Webhooks } from './settings.ts'
-
-/** How long to wait after a fault of the store or the settings. */
-const RETRY_MS = 15_000
 
 /** Opens webhooks. Nothing is worked on before `run`, and code is loaded when something has to be done with it. */
 export function openWebhooks(daemon: () => DaemonContext, env: Record<string, string | undefined>): Webhooks {

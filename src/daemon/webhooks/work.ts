@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { DAY_MS } from '../../base/clock.ts'
 import { AppError, type ErrorCode, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Task } from '../../domain/task.ts'
@@ -49,7 +50,7 @@ export function openWebhookWork(deps: WebhookWorkDeps): Alarm {
       if (now() - prunedAt > PRUNED_EVERY_MS) {
         prunedAt = now()
         const { settings } = await deps.read()
-        await store.webhooks.prune(now() - settings.keep_days * 86_400_000, KEPT_TEXTS)
+        await store.webhooks.prune(now() - settings.keep_days * DAY_MS, KEPT_TEXTS)
       }
       for (const row of await store.webhooks.due(now(), AT_ONCE)) {
         if (alarm.closed) return undefined

@@ -44,7 +44,7 @@ const TIMES: Times = {
   burstMs: 15_000,
   firstRetryMs: 5_000,
   longestRetryMs: 15 * 60_000,
-  giveUpMs: 3 * 24 * 60 * 60_000,
+  giveUpMs: 3 * DAY_MS,
 }
 
 /** Reminders that become due within this time are sent together with one that is due. */

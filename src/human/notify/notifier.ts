@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Clock, DAY_MS, systemClock } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { type Log, silentLog } from '../../base/log.ts'
 import type { StoredEvent } from '../../domain/event.ts'
@@ -14,7 +14,7 @@ import type { AnswerDecision, Notice, NotifySettings } from './notice.ts'
 import { openChannel } from './open-channel.ts'
 import type { TelegramAnswers } from './telegram.ts'
 
-const KEEP_MS = 30 * 24 * 60 * 60_000
+const KEEP_MS = 30 * DAY_MS
 const RETRY_MS = 5_000
 
 export interface Notifier {
@@ -120,7 +120,7 @@ const CURSOR = 'notifications'
 /** Events without a notice move the cursor only every so many ids: reading them again costs nothing. */
 const CURSOR_STEP = 1_000
 /** After a long time without notifications, older events are no news, except decisions that still wait. */
-const STALE_MS = 24 * 60 * 60_000
+const STALE_MS = DAY_MS
 
 export interface WatchEvents {
   store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events' | 'runs'>

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/clock.ts'
 import type { Authority, MemoryItem } from '../../domain/memory.ts'
 import { betaQuantile } from './statistics.ts'
 
@@ -11,8 +12,6 @@ export type Belief = Pick<MemoryItem, 'alpha' | 'beta' | 'updated_at'>
  * and the same for what they refuse.
  */
 export const PRIOR = { alpha: 0.3, beta: 0.1 }
-
-const DAY_MS = 86_400_000
 
 /** What one observation counts. What somebody says from outside counts nothing, for or against. */
 const WEIGHTS: Record<Authority, number> = { person: 1, gate: 0.5, agent: 0.25, external: 0 }

@@ -1,9 +1,8 @@
+import { DAY_MS } from '../../base/clock.ts'
 import { tokensOfNames } from '../../base/tokens.ts'
 import type { MemoryItem, MemoryRecord } from '../../domain/memory.ts'
 import { meanAt } from './belief.ts'
 import { knob, type PolicyValues } from './policy.ts'
-
-const DAY_MS = 86_400_000
 
 /** With more words in common two texts say the same. */
 const SAME_SHARE = 0.6

@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../base/clock.ts'
 import type { MemoryItem, RecordOf } from '../../domain/memory.ts'
 import { differenceOfMeans, differenceOfShares, type Interval } from './statistics.ts'
 
 /** With fewer tasks on either side the intervals would say nothing. */
 const FEWEST_TASKS = 20
-const DAY_MS = 86_400_000
 /** A younger item has had no chance to be used yet. */
 const TRIAL_DAYS = 14
 

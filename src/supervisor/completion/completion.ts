@@ -1,3 +1,4 @@
+import { RETRY_MS } from '../../base/clock.ts'
 import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import type { StoredEvent } from '../../domain/event.ts'
@@ -10,9 +11,6 @@ import { MergeQueues } from './merge-queues.ts'
 import { askPerson, endSessionAs, TROUBLE_TOOL } from './moves.ts'
 import { type LandedOutside, landOutside, type OutsideReport, returnDone } from './outside.ts'
 import { COMPLETION_STATES, type FinishedWork, findCompletingTask, findWork, isCompleting } from './work.ts'
-
-/** Work that cannot be verified for a passing reason is tried again after this. */
-const RETRY_MS = 15_000
 
 /**
  * What happens between an agent's "done" and its task being done: the work is verified, then sent back, merged, or shown to a

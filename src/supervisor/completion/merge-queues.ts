@@ -1,3 +1,4 @@
+import { RETRY_MS } from '../../base/clock.ts'
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import {
@@ -29,9 +30,6 @@ import {
   findMergingWork,
   needsVerification,
 } from './work.ts'
-
-/** A queue that could not go on is tried again after this. */
-const RETRY_MS = 15_000
 
 export type MergeQueuesDeps = Pick<
   CompletionDeps,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { DAY_MS } from '../../base/clock.ts'
 import { readRegularFileNow } from '../../base/files.ts'
 import { checksum } from '../../base/ids.ts'
 import { redact, redactText } from '../../base/redact.ts'
@@ -19,7 +20,7 @@ const MOST_HASHED_BYTES = 4_000_000
 /** Calls that have begun and not ended; an agent has a few at once. */
 const MOST_CALLS = 200
 /** No call takes longer: the clock was set. */
-const LONGEST_MS = 86_400_000
+const LONGEST_MS = DAY_MS
 
 /** An event and what is known besides. */
 export interface CaptureInput {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/clock.ts'
 import { redactText } from '../../base/redact.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import { observedId } from './capture.ts'
@@ -15,7 +16,6 @@ const SAME_MS = 10 * 60_000
 const LONGEST = 1_000
 /** More than an agent tells a person who is away: a script that calls the hook itself must not fill a phone. */
 const MOST_AN_HOUR = 30
-const HOUR_MS = 3_600_000
 
 /**
  * Passes on what an agent tells its person, to the channels of pcc. The event is stored, and the notifier sends it as it sends

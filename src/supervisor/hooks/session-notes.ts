@@ -3,6 +3,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 import type { AppPaths } from '../../base/app-paths.ts'
+import { DAY_MS } from '../../base/clock.ts'
 import { readTextIfAny, replaceFile, whileLocked } from '../../base/files.ts'
 import { parseJson } from '../../base/json.ts'
 import type { HookEvent } from '../../domain/hooks.ts'
@@ -107,7 +108,7 @@ function fileOf(paths: HomePaths, { vendor, session }: SessionKey): string {
 }
 
 /** Nobody resumes a conversation after so long, and if somebody does, it begins anew. */
-const KEPT_MS = 30 * 86_400_000
+const KEPT_MS = 30 * DAY_MS
 /** As many are looked at when a conversation begins. */
 const MOST_PRUNED = 200
 

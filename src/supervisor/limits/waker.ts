@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, RETRY_MS } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
@@ -22,8 +22,6 @@ import { CUT_OFF, isStillWaiting } from '../session/settle.ts'
 import { terminalNote } from '../session/terminal.ts'
 import { type Accounts, staggerResumes } from './accounts.ts'
 
-/** The wait before a session that could not resume is tried again. */
-const RETRY_MS = 15_000
 /** Clocks are corrected by a few seconds all the time. */
 const CLOCK_TOLERANCE_MS = 60_000
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/clock.ts'
 import {
   type MemoryItem,
   type MemoryReader,
@@ -12,7 +13,6 @@ import { type Belief, decay, lowerBound, observe, PRIOR, weightOf } from '../../
 import { improvePolicy, KNOBS, knob, type PolicyCase, type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
 import { proposeMoves } from '../../memory/learn/promote.ts'
 
-const DAY_MS = 86_400_000
 /** How much is looked at in one slice: what changed last. */
 const MOST_ITEMS = 200
 const MOST_RECALLS = 300

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/clock.ts'
 import type { ToolReply } from '../../domain/agent-tools.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import {
@@ -19,7 +20,6 @@ const MOST_TOLD = 50
 const MOST_FORGOTTEN = 20
 /** What is not erased by then is erased by the upkeep: other sessions wait in the same process. */
 const ERASE_MS = 20
-const DAY_MS = 86_400_000
 
 /** `recall` */
 export async function recallFor(query: string, call: SessionContext): Promise<ToolReply> {

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../base/clock.ts'
+import { type Clock, DAY_MS, systemClock } from '../../base/clock.ts'
 import { openGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
 import type { Finding, GateStatus, TestResult } from '../../domain/evidence.ts'
@@ -36,7 +36,7 @@ export interface CommandGateDeps {
 }
 
 /** How long a result is valid: it may depend on things that the key cannot name (a network, a clock). */
-const KEPT_MS = 14 * 86_400_000
+const KEPT_MS = 14 * DAY_MS
 
 /** Runs the command of a gate, unless it was green on the same tree before. Green means exit code 0 in time, and nothing else. */
 export async function commandGate(gate: CommandGate, deps: CommandGateDeps): Promise<GateCheck> {
