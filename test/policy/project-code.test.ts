@@ -71,7 +71,7 @@ test('a program that nobody knows is asked about in a sandbox too, whatever its 
       'lefthook install',
     ],
     ...['directus schema apply snapshot.yaml', 'brownie run transfer --network=mainnet', 'wasmer run cowsay'],
-    ...['foreman run env', 'honcho run printenv', 'pixi run seed:prod', 'npmx test', 'frobnicate check', 'dvc status'],
+    ...['foreman run env', 'honcho run printenv', 'pixi run seed:prod', 'npmx test', 'frobnicate check', 'dvc push'],
   ]
   assert.deepEqual(asked(unknown), unknown)
 })

@@ -3,6 +3,7 @@ import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
+import { isKnownTool, judgeKnownTool } from '../programs/known-tools.ts'
 import { findProgram } from '../programs/programs.ts'
 import { judgeCommandFlags, judgeScriptSteps, judgeSteps } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
@@ -30,7 +31,8 @@ export function judgeCall(call: ProgramCall): undefined {
   if (odd) call.say('name.odd', 'HIGH', `the name of the program holds ${JSON.stringify(odd[0])}`)
   for (const arg of call.args) judgeLetters(call, arg)
   for (const arg of call.args) judgeArithmetic(call, arg)
-  if (rule !== undefined && onlyAsksForHelp(call)) return
+  const isBare = named.is === 'program' || (named.is === 'project-file' && INSTALLED.test(named.path))
+  if ((rule !== undefined || (isBare && isKnownTool(named.name))) && onlyAsksForHelp(call)) return
   const brace = call.args.find(arg => arg.text === '{' || arg.text === '}')
   if (brace && named.name !== 'find')
     call.say('shell.odd', 'MEDIUM', `${brace.text} means nothing at this point`, brace)
@@ -42,7 +44,7 @@ export function judgeCall(call: ProgramCall): undefined {
   judgeCommandFlags(call)
   judgeSteps(call)
   if (rule) rule(call)
-  else judgeUnknown(call, named.is === 'program' || (named.is === 'project-file' && INSTALLED.test(named.path)))
+  else if (!(isBare && judgeKnownTool(call))) judgeUnknown(call, isBare)
 }
 
 /** Where package managers put programs: a file there is the program of that name, and none that the project wrote. */

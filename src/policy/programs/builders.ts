@@ -153,7 +153,8 @@ export const BUILDERS: ProgramRules = {
       flags: `-q -B -o -e -X -U -N -C -V -T: -pl: -am -amd -P: -rf: -fae -ff -fn -ntp -batch-mode -offline -errors -no-transfer-progress
         -also-make -also-make-dependents -projects: -threads: -fail-fast -fail-at-end -non-recursive -update-snapshots -quiet
         -DskipTests* -Dtest=* -Dmaven.test.* -DfailIfNoTests* -Dsurefire.failIfNoSpecifiedTests* -Dskip* -Dcheckstyle.skip* -Dit.test*
-        -Dspotless.* -Dstyle.color* -resume-from: -activate-profiles:`,
+        -Dspotless.* -Dstyle.color* -Dincludes=* -Dexcludes=* -DignoreNonCompile* -DoutputType=* -Dgroups=*
+        -Dspring-boot.run.profiles=dev -Dspring-boot.run.profiles=local -Dspring-boot.run.profiles=test -resume-from: -activate-profiles:`,
       medium: /^(-f|--file|-s|--settings|-gs|.*=\/.*)$/,
       high: /^(deploy.*|release:.*|-Dmaven\.ext\.class\.path.*|-javaagent.*|exec:.*)$/,
     }),
@@ -167,9 +168,9 @@ export const BUILDERS: ProgramRules = {
         -continuous -offline -parallel -no-parallel -daemon -no-daemon -rerun-tasks -rerun -build-cache -no-build-cache
         -configuration-cache -no-configuration-cache -console: -warning-mode: -max-workers: -refresh-dependencies -profile
         -no-scan -configure-on-demand -status -foreground -all -no-rebuild -Pversion=* -Dorg.gradle.daemon* -fail-fast
-        -configuration: -dependency: -write-locks`,
+        -configuration: -dependency: -write-locks -args=*`,
       medium:
-        /^(-b|--build-file|-p|--project-dir|-c|--settings-file|-g|--gradle-user-home|--include-build|--stop|--scan|-D.*exec.*|.*=\/.*|install.*|run|bootRun)$/,
+        /^(-b|--build-file|-p|--project-dir|-c|--settings-file|-g|--gradle-user-home|--include-build|--stop|--scan|-D.*exec.*|.*=\/.*|install.*|--args=.*(prod|live|stag|deploy|migrat|drop).*)$/,
       high: /^(-I|--init-script.*|-javaagent.*|publish.*|deploy.*|release.*|upload.*|-Dorg\.gradle\.(jvmargs|java\.home).*)$/,
     }),
   ),

@@ -207,7 +207,9 @@ function kubectl(call: ProgramCall): undefined {
       verb,
     )
   // Of what is read, the name does not matter: `get deploy api`. A dry run on this side changes nothing.
-  const isRead = /^(get|describe|top|logs|explain|api-resources|version|events)( |$)/.test(line)
+  const isRead =
+    /^(get|describe|top|logs|explain|api-resources|version|events)( |$)/.test(line) ||
+    (/^kustomize \w[\w.-]*\/[\w./-]*$/.test(line) && call.args.length === 2)
   const dry = call.args.filter(arg => arg.value.startsWith('--dry-run'))
   const isDry =
     /^(apply|create|delete|set|scale|patch|label|annotate|expose)( |$)/.test(line) &&

@@ -248,7 +248,7 @@ function isPlainRun({ scope, fence }: ProgramCall, flags: readonly Arg[], image:
 }
 
 const OFFICIAL =
-  /^(node|python|golang|rust|ruby|php|openjdk|eclipse-temurin|gradle|maven|alpine|debian|ubuntu|busybox|gcc|elixir|erlang|haskell|perl|swift|dart|composer|hello-world)(:[\w.-]+)?$/
+  /^(node|python|golang|rust|ruby|php|openjdk|eclipse-temurin|gradle|maven|alpine|debian|ubuntu|busybox|gcc|elixir|erlang|haskell|perl|swift|dart|composer|hello-world|golangci\/golangci-lint|hadolint\/hadolint|koalaman\/shellcheck|mvdan\/shfmt|rhysd\/actionlint|mcr\.microsoft\.com\/(playwright|dotnet\/sdk))(:[\w.-]+)?$/
 
 /** Programs that only look, in whichever container. */
 const LOOKS = /^(ls|cat|head|tail|grep|wc|ps|df|du|pwd|date|id|whoami|uname|stat)$/

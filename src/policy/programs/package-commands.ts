@@ -1,5 +1,5 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
-import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, atDoubleDash, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
 import { hasScript, judgePackageScripts } from './package-scripts.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
@@ -49,6 +49,8 @@ export function manager(row: Manager): ProgramRule {
     if (!verb.known) return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', verb)
     if (high) return
     judgeAdded(call, operands, after)
+    const plain = findPlain(call, operands)
+    if (plain) return call.say(plain.code, 'MEDIUM', `${call.name} ${plain.text}`, verb)
     if (row.runs?.test(line)) return judgeScript(call, operands, after)
     if (row.fetches?.test(line)) return judgeFetched(call, { verb, words: operands.slice(1), after, row })
     if (row.installs?.test(line)) return judgeInstalled(call, operands.slice(1), after)
@@ -68,6 +70,20 @@ export function manager(row: Manager): ProgramRule {
       return judgeScript(call, [verb, ...operands], after)
     call.say('pkg.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
   }
+}
+
+/** Verbs that only make or change files of the project, with the flags that make sure of it. */
+function findPlain({ name, args }: ProgramCall, operands: readonly Arg[]): { code: string; text: string } | undefined {
+  const line = args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+  if (name !== 'npm') return undefined
+  if (/^init (-y|--yes)$/.test(line)) return { code: 'file.make', text: 'makes a package.json' }
+  if (/^(rebuild|rb)( [\w@./-]+)*$/.test(line) && operands.length === args.length)
+    return { code: 'script.run', text: 'builds installed packages again' }
+  return /^version (--no-git-tag-version (patch|minor|major)|(patch|minor|major) --no-git-tag-version)$|^--no-git-tag-version version (patch|minor|major)$/.test(
+    line,
+  )
+    ? { code: 'file.edit', text: 'changes the version' }
+    : undefined
 }
 
 /** Verbs that install the packages that are named, or what the manifest names. */

@@ -61,7 +61,7 @@ export function isPlainPython(call: ProgramCall, code: Arg): boolean {
 /** What holds for a text that computes and for one that edits. */
 function staysPlain(text: string, members: ReadonlySet<string>): boolean {
   // Names in strings count too: a format can follow them.
-  const bare = readPython(text.replace(LISTS_CODE, ''))
+  const bare = readPython(text.replace(LISTS_CODE, '').replace(SHOWN_TABLE, ''))
   if (bare === undefined || /__(?!(main|version|name)__)/.test(text)) return false
   if (/['"](\/|~|\.\.)/.test(text) && /\b(open|Path|read_\w+)\b/.test(bare)) return false
   // A path can be put together: `.replace(x)` renames, and `path / x` is another file.
@@ -99,6 +99,8 @@ function opensOnly(text: string, opened: RegExp): boolean {
   return bare !== undefined && !OPENERS.test(bare.replace(/\bfrom\s+\w+\s+import\s[^\n;]*/g, ''))
 }
 
+/** A table as text. With an argument it would be written into a file. */
+const SHOWN_TABLE = /\.\s*(to_string|info|memory_usage)\s*\(\s*\)/g
 /** All files of code below a folder. */
 const LISTS_CODE =
   /\.\s*r?glob\s*\(\s*(['"])(\*\*\/)?\*?[\w-]*\.(py|ts|tsx|js|jsx|go|rs|rb|java|kt|c|h|cpp|css|md|html|vue|sql)\1\s*\)/g

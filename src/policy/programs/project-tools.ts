@@ -44,7 +44,7 @@ export const TEST_RUNNERS: ProgramRules = {
         --fail-fast --concurrency: --update-snapshots --tap --single-run --auto-watch --browsers: --no-auto-watch --log-level:
         --random --seed: --stop-on-failure --filter: --only --coverage-report: --disable-coverage --allow-incomplete-coverage`,
       medium:
-        /^--(config|init|inspect.*|require|import|loader|node-option.*|before|after|plugin)|^(init|start|config|plugin|-r)$/,
+        /^--(config|init|inspect.*|import|loader|node-option.*|before|after|plugin)|^(init|start|config|plugin|-r)$/,
     }),
   ),
   playwright: tool({
@@ -142,7 +142,7 @@ export const OTHER_TOOLS: ProgramRules = {
     ),
   ),
   ...named(
-    'autoreconf autoconf automake aclocal libtoolize autoheader nest react-native openapi-typescript json-server openapi-generator-cli sqlc oapi-codegen mockgen mockery wire swag templ stringer gqlgen genqlient easyjson gofumpt goimports golines staticcheck govulncheck revive license-checker tsd patch-package syncpack jscpd unimported ts-prune type-coverage api-extractor npm-check depcruise dependency-cruiser remark alex textlint tsc-alias eslint_d htmlhint linthtml pa11y redocly swagger-cli spectral ajv quicktype svgo terser uglifyjs cleancss purgecss source-map-explorer vite-bundle-visualizer eleventy xcbeautify xcpretty tuist xcodegen swiftgen ktlint detekt scalafmt scalafix fourmolu ormolu hlint hpack stylish-haskell erlfmt nixfmt alejandra deadnix statix tflint terraform-docs conftest kubeconform kubeval kube-linter helm-docs markdown-link-check mdl mdformat blacken-docs nbstripout nbqa wasm-pack trunk maturin graphql-codegen ansible-lint openapi-generator jupyter ffprobe tldr cargo-nextest typos taplo vale lychee dotslash sqlfluff djlint pyupgrade codespell semgrep',
+    'autoreconf autoconf automake aclocal libtoolize autoheader nest react-native openapi-typescript json-server openapi-generator-cli sqlc oapi-codegen mockgen mockery wire swag templ stringer gqlgen genqlient easyjson gofumpt goimports golines staticcheck govulncheck revive license-checker tsd patch-package syncpack jscpd unimported ts-prune type-coverage api-extractor npm-check depcruise dependency-cruiser remark alex textlint tsc-alias eslint_d htmlhint linthtml pa11y redocly swagger-cli spectral ajv quicktype svgo terser uglifyjs cleancss purgecss source-map-explorer vite-bundle-visualizer eleventy xcbeautify xcpretty tuist xcodegen swiftgen ktlint detekt scalafmt scalafix fourmolu ormolu hlint hpack stylish-haskell erlfmt nixfmt alejandra deadnix statix tflint terraform-docs conftest kubeconform kubeval kube-linter helm-docs markdown-link-check mdl mdformat blacken-docs nbstripout nbqa wasm-pack trunk maturin graphql-codegen ansible-lint openapi-generator ffprobe tldr cargo-nextest typos taplo vale lychee dotslash sqlfluff djlint pyupgrade codespell semgrep',
     call => {
       call.say('tool.other', 'MEDIUM', `${call.name} builds or checks the project`)
       PROJECT_TOOL(call)
@@ -172,7 +172,7 @@ export const OTHER_TOOLS: ProgramRules = {
 
 const PROJECT_TOOL = tool({
   flags:
-    '-i: -o: -g: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all',
+    '-i: -o: -g: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all --dialect: --target: --release --dev --stdout',
   medium: /^(publish|deploy|login|upload|install)$/,
 })
 
@@ -226,7 +226,7 @@ export const PROJECT_TOOLS: ProgramRules = {
       if (isOutputFlag(arg.value)) continue
       if (isOutputFlag(before) && arg.known) call.path(arg, 'write')
       else if (!arg.known) call.unknown(arg)
-      else if (!SHOWS.test(arg.value) && !LOOKING.test(arg.value) && !FILE.test(arg.value))
+      else if (!SHOWS.test(arg.value) && !LOOKING.test(arg.value) && !FILE.test(arg.value) && !isOwnWord(call, arg))
         call[namesNoCode(arg, call.args[at + 1]) ? 'hold' : 'say'](
           'tool.word',
           'MEDIUM',
@@ -247,6 +247,7 @@ export const PROJECT_TOOLS: ProgramRules = {
       if (!arg.known) call.unknown(arg)
       else if (
         !SHOWS.test(arg.value) &&
+        !isOwnWord(call, arg) &&
         !/^\+?[a-zA-Z][\w:-]*$/.test(arg.value) &&
         !/^(\.\/)?\w[\w./-]*$/.test(arg.value)
       )
@@ -272,6 +273,31 @@ export const PROJECT_TOOLS: ProgramRules = {
       `adb ${looks.test(line) ? 'looks at' : 'changes'} a device`,
     )
   },
+}
+
+/** Flags, and other words, of one such program. */
+const OWN_WORDS: Record<string, RegExp> = {
+  checkov: /^(-d|-f|--(directory|file|compact|framework|soft-fail))$/,
+  erblint: /^(-a|--(lint-all|autocorrect))$/,
+  gcovr: /^(-r|--(root|exclude|filter|txt|html|xml|json|html-details|print-summary))$/,
+  genhtml: /^--(output-directory|branch-coverage|legend)$/,
+  'git-cliff': /^--(unreleased|latest|current|bumped-version)$/,
+  gocyclo: /^-(over|avg|top)$/,
+  javap:
+    /^(-[pcsv]|-cp|-classpath|-private|-public|-protected|-verbose|-constants|[A-Z]\w*([.$]\w+)*|[a-z]\w*(\.\w+)+(\$\w+)*)$/,
+  jdeps:
+    /^(-[sRv]|-cp|-summary|-recursive|--(print-module-deps|list-deps|class-path|multi-release|ignore-missing-deps))$/,
+  lcov: /^(-[cd]|--(capture|directory|summary|ignore-errors))$/,
+  pio: /^(-e|--environment)$/,
+  'pip-audit': /^(-[rlfsd]|--(requirement|local|strict|desc|progress-spinner|skip-editable))$/,
+  pipdeptree: /^(-[pra]|--(packages|reverse|warn|depth|local-only))$/,
+  platformio: /^(-e|--environment)$/,
+  tfsec: /^--(soft-fail|no-colou?r|minimum-severity|concise-output)$/,
+  yard: /^--(list-undoc|no-save|no-output)$/,
+}
+
+function isOwnWord({ name }: ProgramCall, { value, known }: Arg): boolean {
+  return known && Object.hasOwn(OWN_WORDS, name) && OWN_WORDS[name]?.test(value) === true
 }
 
 const ONLY_SAYS = /^--(print|show|list|no|only|skip|exclude|max|min|soft|fail|ignore)-[\w-]+$/

@@ -96,6 +96,12 @@ export function python(call: ProgramCall): undefined {
       for (const word of inner) judgeStep(call, word)
       return call.say('script.run', 'MEDIUM', 'hatch runs a script of the project', first)
     }
+    // Names of scripts that no program has.
+    if (first && /^(pdm|rye|hatch|poetry|pipenv)$/.test(name) && SCRIPTS.test(first.value)) {
+      for (const word of inner) judgeStep(call, word)
+      judgeToolWords(call, inner.slice(1))
+      return call.say('script.run', 'MEDIUM', `${name} runs a script of the project`, first)
+    }
     if (first) call.run(first.value === '-m' ? [{ ...first, value: 'python3' }, ...inner] : inner)
     return
   }
@@ -124,6 +130,9 @@ export function python(call: ProgramCall): undefined {
     return
   call.say('pkg.other', 'MEDIUM', `${name} ${verb.text} is not an everyday command`, verb)
 }
+
+const SCRIPTS =
+  /^(lint|tests|format|fmt|typecheck|type-check|types|check|checks|docs|build|dev|serve|start|cov|coverage|unit|integration)([:_-](all|fix|check|unit|integration|watch|docs))?$/
 
 function runWords(args: readonly Arg[], verb: RegExp): Arg[] {
   const index = args.findIndex(arg => verb.test(arg.value))

@@ -87,7 +87,8 @@ const COMMAND_WORDS = 1
 const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
 
 /** Python that prints which version of a package is installed. */
-const PRINTS_A_VERSION = /^\s*import (\w+)\s*;\s*print\(\s*\1(\.\w+)*\.__(version|file)__\s*\)\s*$/
+const PRINTS_A_VERSION =
+  /^\s*import (\w+(?:\.\w+)*)\s*;\s*print\(\s*\1(\.\w+)*\.__(version|file)__\s*(,\s*\1\.\w+\.is_available\(\)\s*)*\)\s*$/
 
 /** Code that is loaded from outside of the project or from the text itself. */
 const FOREIGN =
@@ -95,7 +96,7 @@ const FOREIGN =
 
 /** A text counts as only computing and printing if every name in it is one of these. */
 const PLAIN = new Set(
-  'print printf println puts p pp console log error info table echo say len range str int float bool list dict set tuple sorted sort reverse reversed sum min max map filter reduce zip enumerate any all abs round join split strip trim replace match test index indexOf includes startsWith endsWith upper lower toUpperCase toLowerCase slice substring push pop keys values items entries get has length size format repr type isinstance typeof import from as json sys stdin read readline readlines load loads dumps parse stringify JSON Object Array Math String Number Date now Boolean RegExp require open encoding version name package tsconfig dependencies devDependencies scripts main platform argv math re os path pathlib collections Counter datetime time fs readFileSync utf8 statistics for in of if else elif while not and or is None True False null undefined true false let const var function return lambda def end do then new this self x y z i j k n v a b c d e f s t r l m data obj line lines res result key value item file count total sqrt floor ceil pow toFixed forEach find some every flat flatMap fill BEGIN END NF NR FNR FS OFS RS ORS RSTART RLENGTH substr gsub sub tolower toupper getline next delete exit process memoryUsage versions node v8 arch uptime hrtime'.split(
+  'print printf println puts p pp console log error info table echo say len range str int float bool list dict set tuple sorted sort reverse reversed sum min max map filter reduce zip enumerate any all abs round join split strip trim replace match test index indexOf includes startsWith endsWith upper lower toUpperCase toLowerCase slice substring push pop keys values items entries get has length size format repr type isinstance typeof import from as json sys stdin read readline readlines load loads dumps parse stringify JSON Object Array Math String Number Date now Boolean RegExp require open encoding version name package tsconfig dependencies devDependencies scripts main platform argv math re os path pathlib collections Counter datetime time fs readFileSync utf8 statistics for in of if else elif while not and or is None True False null undefined true false let const var function return lambda def end do then new this self x y z i j k n v a b c d e f s t r l m data obj line lines res result key value item file count total sqrt floor ceil pow toFixed forEach find some every flat flatMap fill BEGIN END NF NR FNR FS OFS RS ORS RSTART RLENGTH substr gsub sub tolower toupper getline next delete exit process memoryUsage versions node v8 arch uptime hrtime toISOString toString getTime toLocaleString padStart padEnd concat trimStart trimEnd isInteger isNaN parseInt parseFloat trunc random log2 log10 sign hypot lastIndexOf charAt codePointAt normalize localeCompare toJSON getFullYear getMonth getDate getHours fromEntries UTC'.split(
     ' ',
   ),
 )
@@ -142,6 +143,8 @@ const MODULE_USES = [
   /\b(?:const|let|var)\s+fs\s*=\s*require\(\s*['"](node:)?fs['"]\s*\)\s*[;,]/g,
   /(?:\brequire\(\s*['"](?:node:)?fs['"]\s*\)|\bfs)\s*\.\s*readFileSync\(\s*(['"])(\.\/)?\w[\w/-]*(\.[\w-]+)*\1\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
   /(?:\brequire\(\s*['"](?:node:)?fs['"]\s*\)|\bfs)\s*\.\s*readFileSync\(\s*(0|['"]\/dev\/stdin['"])\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
+  /\bimport\s*\{\s*readFileSync\s*\}\s*from\s*['"](?:node:)?fs['"]\s*;/g,
+  /(?<![.\w])readFileSync\(\s*(['"])(\.\/)?\w[\w/-]*(\.[\w-]+)*\1\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
   /\brequire\(\s*(['"])\.\/[\w/-]+(\.[\w-]+)*\.json\1\s*\)/g,
   /\bprocess\s*\.\s*(version|versions|platform|arch|argv|memoryUsage\(\)|uptime\(\)|hrtime\(\)|exit\(\d*\))(?!\w)/g,
 ]

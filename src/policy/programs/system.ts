@@ -171,11 +171,12 @@ export const DANGERS: ProgramRules = {
     const [name, ...words] = call.feed.upstream?.at(-1)?.words ?? []
     const echoed = name && /^(echo|printf)$/.test(name.value) ? words : undefined
     const texts = [...call.args, ...(call.feed.text ? [call.feed.text] : []), ...(echoed ?? [])]
-    // Their files are programs, and `!` in them runs a command.
+    // Their files are programs, and `!` in those of dc runs a command. Those of bc compute and print, whatever they are fed.
     const files = call.args.some(arg => /^-f|^--file/.test(arg.value) || !isFlag(arg)) && !isExpression(call.args)
     const plain = texts.every(arg => SUM.test(arg.value.replaceAll('\\n', ' ')) && arg.known)
     const fed = call.feed.file !== undefined || (call.feed.piped && echoed === undefined)
-    if (plain && !files && !fed) return call.say('code.plain', 'MEDIUM', `${call.name} computes`)
+    const isFedSum = call.name === 'bc' && call.feed.piped && call.args.every(({ value }) => /^-[lqs]+$/.test(value))
+    if ((plain && !files && !fed) || isFedSum) return call.say('code.plain', 'MEDIUM', `${call.name} computes`)
     call.say('interpreter.odd', 'HIGH', `${call.name} can run commands from its input`)
   }),
   ...named('m4 pic groff troff nroff eqn tbl refer soelim gnuplot octave maxima gp gap genius', call => {

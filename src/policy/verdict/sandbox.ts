@@ -68,6 +68,8 @@ function isNearFlag(word: string, { others }: Acts): boolean {
   if (/^--(release|delete-conflicting-outputs)$/.test(word) || !FAR_REACHING.test(word)) return true
   const command = others.find(words => words.includes(word))
   const value = attached ?? command?.[command.indexOf(word) + 1] ?? ''
+  if (/^--(host|hostname|bind)$/.test(flag) && /^(localhost|127\.0\.0\.1|::1)$/.test(value)) return true
+  if (/^(-r|--require)$/.test(flag) && REGISTERS.test(value)) return true
   return (
     !FAR_REACHING.test(flag.replace(PLACE, '')) && (OWN_FILE.test(value) || CODE_FILE.test(value) || isLeftOver(value))
   )
@@ -77,6 +79,10 @@ function isNearFlag(word: string, { others }: Acts): boolean {
 function isAddress(value: string): boolean {
   return /@|:\d|^[\w-]+:$/.test(value) || (!/^\.{0,2}\//.test(value) && isHost(value) && !/^[\d.]+$/.test(value))
 }
+
+/** Packages that make a test runner read TypeScript or show where an error is. */
+const REGISTERS =
+  /^(ts-node\/(register|esm)(\/[\w-]+)?|tsx(\/cjs|\/esm)?|@babel\/register|esbuild-register|@swc-node\/register|@swc\/register|source-map-support\/register|tsconfig-paths\/register|jsdom-global\/register)$/
 
 /** The parts of a flag's name that say where a file is. */
 const PLACE = /out-?(put|file)?|-?(dir(ectory)?|dest(ination)?|file|path)\b/gi
