@@ -70,8 +70,9 @@ export function addHashes(assessment: Assessment, files: Readonly<Record<string,
 
 function unique(reasons: Reason[]): Reason[] {
   const seen = new Set<string>()
-  return reasons.filter(({ code, risk, text, at }) => {
-    const key = `${code} ${risk} ${text} ${at?.[0]} ${at?.[1]}`
+  // In a loop a command may be held for one value and not for another.
+  return reasons.filter(({ code, risk, text, at, held }) => {
+    const key = `${code} ${risk} ${text} ${held} ${at?.[0]} ${at?.[1]}`
     return seen.has(key) ? false : seen.add(key)
   })
 }

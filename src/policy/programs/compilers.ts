@@ -132,8 +132,11 @@ export function go(call: ProgramCall): undefined {
     if (kind === 'runs' || (value && /-extld|-plugin|-toolexec|-linkmode|-B |-fplugin/.test(value.value)))
       call.say('flag.runs', 'HIGH', `${arg.text} makes go run something else`, arg)
     else if (kind === 'asks') call.hold('tool.flag', 'MEDIUM', `${arg.text} is an unusual flag`, arg)
-    else if (name === 'o' && value) call.path(value, 'write')
-    else if (name === 'C') call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
+    else if (name === 'o' && value) {
+      call.path(value, 'write')
+      if (/\.\w*(go|mod|sum)$/.test(value.value))
+        call.say('file.delete', 'HIGH', `${value.text} is code, and would be overwritten by a program`, value)
+    } else if (name === 'C') call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
   }
   for (const arg of unknown)
     call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of go that the policy knows`, arg)

@@ -268,7 +268,7 @@ function migrations(rows: VerbRow[]): ProgramRule {
     ],
     flags: [
       [
-        /^--(force|force-reset|accept-data-loss|drop-database|skip-confirm|fake|isolated=?)/,
+        /^--(force|force-reset|accept-data-loss|drop-database|skip-confirm|fake|isolated=?|shadow-database-url)/,
         'HIGH',
         'db.destroy',
         'loses data, or skips a confirmation or a check',

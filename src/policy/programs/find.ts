@@ -84,6 +84,12 @@ function findLeftOver({ args, scope, fence }: ProgramCall): string | undefined {
   const isOwn = args.slice(0, Math.max(stop, 0)).every(arg => locatePath(arg.value, cwd, fence).where === 'inside')
   const name = args[args.findIndex(arg => arg.value === '-name') + 1]?.value
   if (!isOwn || name === undefined || !args.some(arg => arg.value === '-name')) return undefined
+  // What stands before the name is done with every file.
+  if (
+    args.findIndex(arg => arg.value === '-name') >
+    args.findIndex(arg => /^-(delete|exec|execdir|ok|okdir)$/.test(arg.value))
+  )
+    return undefined
   return isHeldRemoval({ path: name, deep: true }, { cwd: fence.boundary, fence }) && !/^\*+$/.test(name)
     ? name
     : undefined

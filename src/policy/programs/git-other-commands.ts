@@ -1,6 +1,7 @@
 import type { ProgramCall } from '../classify/call.ts'
 import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { type GitCommandRule, has, isAddress, RUNS_PROGRAM, say } from './git-commands.ts'
+import { SECRET_WORDS } from './search.ts'
 import { judgePatch } from './written-files.ts'
 
 /** Commands that can also set, run, fetch or write something. */
@@ -109,7 +110,12 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   },
   grep: (call, args) => {
     const pager = has(args, /^(-O.*|--op[a-z-]*(=.*)?)$/)
-    return pager ? say(call, 'git.exec', 'HIGH', `${pager.text} runs a program`, pager) : undefined
+    if (pager) return say(call, 'git.exec', 'HIGH', `${pager.text} runs a program`, pager)
+    const wide = has(args, /^--(no-in|no-ex)/)
+    const telling = has(args, SECRET_WORDS)
+    return wide && telling
+      ? say(call, 'read.secrets', 'MEDIUM', `${telling.text} is looked for where secrets are kept`, telling)
+      : undefined
   },
   rm: (call, args) => {
     const wide = has(args, /^(-[a-zA-Z]*[fr][a-zA-Z]*|--force|\.|\*)$/)

@@ -4,7 +4,7 @@ import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { findSpelled, noteCompiled, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
-import { type Arg, deriveArg, findFlag, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findFlag, findFlags, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
 import { judgeScriptSteps, judgeStep } from './step-names.ts'
@@ -360,9 +360,17 @@ function judgeEmptied(call: ProgramCall): undefined {
     '-d',
     '--output-path',
   ])?.value
-  if (empties && folder && /^(\.\/)?(\.|src|lib|app|apps|packages|tests?|docs|public)(\/.*)?$/.test(folder.value))
+  if (empties && folder && OF_PEOPLE.test(folder.value))
     call.say('file.delete', 'HIGH', `${empties.text} empties ${folder.text} first`, empties)
+  // These are emptied without being told to.
+  const reports = findFlags(call.args, REPORT_FOLDERS).find(({ value }) => value && OF_PEOPLE.test(value.value))?.value
+  if (reports) call.say('file.delete', 'HIGH', `${call.name} empties ${reports.text} before it writes there`, reports)
 }
+
+const REPORT_FOLDERS = ['--coverage.reportsDirectory', '--coverageDirectory', '--report-dir', '--basetemp']
+
+/** Folders that people write. */
+const OF_PEOPLE = /^(\.\/)?(\.|src|lib|app|apps|packages|tests?|docs|public)(\/.*)?$/
 
 const OWN_REPORT = /^--?[\w.-]*(out|output|outputFile|report(?!er)|log)[\w.-]*=\/tmp\/[\w./-]+$/i
 

@@ -6,7 +6,7 @@ import { named, type ReaderRow, reader } from './rule-builders.ts'
 export const SEARCHERS: ProgramRules = {
   ...named(
     'grep egrep fgrep ggrep zgrep zegrep zfgrep bzgrep xzgrep',
-    reader({
+    searchAll({
       operands: 'pattern-first',
       patternFlags: 'e f regexp file',
       deep: 'r R recursive dereference-recursive',
@@ -98,8 +98,24 @@ function search(row: ReaderRow): ProgramRule {
   }
 }
 
+/** The same for grep, which leaves out nothing: a search of the whole project for what secrets are assigned to finds their values. */
+function searchAll(row: ReaderRow): ProgramRule {
+  const plain = reader(row)
+  return call => {
+    const { args } = call
+    const isDeep = args.some(arg => /^(-[a-zA-Z]*[rR][a-zA-Z]*|--(dereference-)?recursive)$/.test(arg.value))
+    const words = args.filter(arg => !isFlag(arg))
+    const telling = words.find(arg => SECRET_WORDS.test(arg.value) && /[=:]/.test(arg.value))
+    const isWhole = words.length < 2 || words.some(arg => /^(\.\/?|\*)$/.test(arg.text))
+    const isNarrow = args.some(arg => /^--include(=|$)/.test(arg.value))
+    if (isDeep && isWhole && !isNarrow && telling)
+      call.say('read.secrets', 'MEDIUM', `${telling.text} is looked for where secrets are kept`, telling)
+    plain(call)
+  }
+}
+
 /** Words with which somebody looks for secrets and not for code. */
-const SECRET_WORDS = /secret|passw(or)?d|token|api[-_]?key|private[-_ ]key|credential|AKIA|BEGIN .*KEY|_KEY\b/i
+export const SECRET_WORDS = /secret|passw(or)?d|token|api[-_]?key|private[-_ ]key|credential|AKIA|BEGIN .*KEY|_KEY\b/i
 
 /** Programs that sort lines, pick lines out or compare files. */
 export const COMPARERS: ProgramRules = {
