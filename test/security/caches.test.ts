@@ -78,6 +78,24 @@ test('a gate finds the packages of the person, and neither their other caches no
   for (const file of files) assert.equal(readFileSync(join(home, file), 'utf8'), 'as it was')
 })
 
+test('every package manager has a cache that it writes, and Go, Maven and Gradle read the person’s behind theirs', async t => {
+  const { home, verification } = openProject(t)
+  const behind = ['go/pkg/mod/cache/download/a', '.m2/repository/a', '.gradle/caches/a']
+  for (const file of behind) {
+    mkdirSync(dirname(join(home, file)), { recursive: true })
+    writeFileSync(join(home, file), `${file}\n`)
+  }
+  const caches = [
+    ...['.npm', '.pnpm-store', '.local/share/pnpm/store', '.yarn/berry', '.cache/yarn', '.cache/pip', '.cache/uv'],
+    ...['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.gradle/caches'],
+  ]
+  const write = `for f in ${caches.join(' ')}; do mkdir -p ~/$f && touch ~/$f/of-pcc || echo no $f; done`
+  const named = 'g=${GOPROXY%%,*}; m=${MAVEN_ARGS##*=}; r=$GRADLE_RO_DEP_CACHE; g=${g#file://}'
+  const [seen] = await verification(`${write}; ${named}; cat $g/a $m/a $r/a; touch $g/b $m/b $r/b 2>/dev/null`)
+  assert.equal(seen, behind.join('\n'))
+  for (const cache of caches) assert.equal(existsSync(join(home, cache, 'of-pcc')), false, cache)
+})
+
 test('where layers cannot be mounted a copy of what was set up takes their place', t => {
   const [home, folder, scratch] = [tempDir(t), tempDir(t), tempDir(t)]
   mkdirSync(join(folder, 'npm'))
