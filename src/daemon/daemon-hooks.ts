@@ -17,6 +17,7 @@ import { findVendorProcess, VendorProcesses } from '../supervisor/hooks/vendor-p
 import { modelNamesFor } from '../supervisor/runs/models.ts'
 import { adviseOn, listEntries } from '../supervisor/session/brain.ts'
 import { agentFor, secondAgent } from '../supervisor/session/settings.ts'
+import { commandMarkers } from '../workspace/command/run-command.ts'
 import { PROFILES, verifierCommands } from '../workspace/verify/gate-settings.ts'
 import { type DaemonContext, readNeeds } from './context.ts'
 
@@ -79,11 +80,14 @@ export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
       const found = (await peersOf(caller)).flatMap(({ pid }) => findVendorProcess(pid) ?? [])
       for (const real of found) await processes.add(real, env)
     },
-    async isOwn(caller) {
+    async isOwn(caller, event) {
       const mark = caller.env['PCC_SESSION_MARK']
-      if (mark === undefined || !supervisor.liveMarkers().includes(mark)) return false
+      if (mark === undefined) return false
       const peers = await peersOf(caller)
-      return peers.length > 0 && peers.every(peer => wears(peer, mark))
+      if (supervisor.liveMarkers().includes(mark)) return peers.length > 0 && peers.every(peer => wears(peer, mark))
+      // Code of a project that a gate runs may name any project: its calls are judged, and it hears nothing of what pcc knows.
+      const isCommand = commandMarkers(paths.run).all().includes(mark) && peers.some(peer => wears(peer, mark))
+      return isCommand && event.kind !== 'tool_before' && event.kind !== 'permission'
     },
   })
   return {

@@ -13,6 +13,7 @@ import { handleHook } from '../../src/daemon/routes/hooks.ts'
 import { newRecord, PATTERN_TYPE } from '../../src/domain/memory.ts'
 import { observedId } from '../../src/supervisor/hooks/capture.ts'
 import { openProjectMemory } from '../../src/supervisor/memory/project-memory.ts'
+import { commandMarkers } from '../../src/workspace/command/run-command.ts'
 import { scriptedAgent } from '../supervisor/session/scripted-agent.ts'
 import { scriptedWorld } from '../supervisor/session/scripted-world.ts'
 import { gitProject } from '../support/world.ts'
@@ -101,6 +102,28 @@ test('inside what pcc started itself no model is asked about a call, and no agen
   assert.equal(await ask('Stop', claim, true), '')
   assert.deepEqual([await ask('PermissionRequest', call, false), asked], ['', 1])
   assert.match(await ask('Stop', claim, false), /verifier/)
+})
+
+test('what a gate runs is judged over loopback too, and hears and reports nothing of any project', async t => {
+  const { daemon, store } = await scriptedWorld(t, scriptedAgent())
+  const project = gitProject(t)
+  const hooks = openDaemonHooks(daemon)
+  const ask = async (native: string, more: object, mark: string) => {
+    const caller = { id: `${native}-${mark}`, ppid: 0, folder: '/', env: { PCC_SESSION_MARK: mark } }
+    const peer = { kind: 'process', pid: 0, command: '', lowered: false, ours: true, chain: [] } as const
+    const peers = async () => [{ ...peer, values: new Set([mark]), brands: new Set<string>() }]
+    const stdin = { session_id: mark, cwd: project, hook_event_name: native, ...more }
+    const signal = AbortSignal.timeout(20_000)
+    const { stdout } = await hooks.answer({ vendor: 'claude', native, stdin, caller, signal }, peers)
+    return [/"deny"/.test(stdout), (await store.events({ kinds: ['hook.captured'] })).length]
+  }
+  commandMarkers(daemon.paths.run).note('of-a-gate')
+  assert.deepEqual(await ask('UserPromptSubmit', { prompt: 'What is here?' }, 'of-a-gate'), [false, 0])
+  const call = { tool_name: 'Bash', tool_use_id: 'u-1', tool_input: { command: HIGH } }
+  assert.equal((await ask('PreToolUse', call, 'of-a-gate'))[0], true)
+  const before = (await store.events({ kinds: ['hook.captured'] })).length
+  const [, after] = await ask('UserPromptSubmit', { prompt: 'What is here?' }, 'made up')
+  assert.ok(Number(after) > before, 'a claim silences nothing')
 })
 
 test('a conversation with a role gets what that role may read, which is recorded with the role, as is what it does', async t => {

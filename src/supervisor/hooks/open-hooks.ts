@@ -41,8 +41,8 @@ export interface HooksDeps extends Omit<HookFeatureDeps, 'home' | 'policyFor'>, 
   record(rows: CapturedRow[]): Promise<void>
   /** The vendor's process called a hook: from now on it does not speak for a person. */
   register(found: VendorProcess, caller: HookCaller): Promise<void> | void
-  /** Whether the hook runs inside something that pcc itself started and supervises. */
-  isOwn(caller: HookCaller): Promise<boolean> | boolean
+  /** Whether the hook runs inside something that pcc itself started, and this event is not for it. */
+  isOwn(caller: HookCaller, event: HookEvent): Promise<boolean> | boolean
 }
 
 export interface Hooks {
@@ -78,7 +78,7 @@ export function openHooks(deps: HooksDeps): Hooks {
       const translator = hookTranslator(vendor)
       const event = translator.read(native, stdin, caller.folder)
       if (!event) return refuseHook(vendor, native, `pcc could not read this event. ${LOOK}`)
-      if (await deps.isOwn(caller)) return SILENT
+      if (await deps.isOwn(caller, event)) return SILENT
       if (nestingDepth(caller.ppid) > MOST_NESTED) return refuseHook(vendor, native, TOO_DEEP)
       const found = findVendorProcess(caller.ppid)
       if (found) {
