@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { runShortSync } from '../process/run-short.ts'
 
 /** Numbers of one system call, by the kind of program that makes it. */
-type Numbers = [x64: number, ia32: number | null, arm64: number | null, arm: number | null]
+type Numbers = [x64: number | null, ia32: number | null, arm64: number | null, arm: number | null]
 
 /**
  * System calls that nothing in everyday work needs. Keys of the session would be shared with what the person runs; `pidfd_getfd` takes open
@@ -26,11 +26,17 @@ const REFUSED_CALLS: Record<string, Numbers> = {
   delete_module: [176, 129, 106, 129],
   kexec_load: [246, 283, 104, 347],
   kexec_file_load: [320, null, 294, 401],
+  // The old way of 32-bit programs to make a socket: no filter can see of which kind.
+  socketcall: [null, 102, null, null],
 }
 
-const IOCTL: Numbers = [16, 54, 29, 54]
-/** These two put characters into a terminal as if somebody had typed them. */
-const TYPING = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c }
+/** Calls that are refused for some values of an argument. */
+const REFUSED_VALUES: { numbers: Numbers; argument: 'first' | 'second'; values: number[] }[] = [
+  // `ioctl` with TIOCSTI and TIOCLINUX, which put characters into a terminal as if somebody had typed them.
+  { numbers: [16, 54, 29, 54], argument: 'second', values: [0x5412, 0x541c] },
+  // `socket` with AF_VSOCK, which leads to the machine that runs this one, past every network namespace.
+  { numbers: [41, 359, 198, 281], argument: 'first', values: [40] },
+]
 
 /** Kinds of programs as the kernel names them, each with its column of numbers. One processor runs two kinds. */
 const KINDS = {
@@ -51,8 +57,8 @@ const LOAD = 0x20
 const JUMP_IF_EQUAL = 0x15
 const JUMP_IF_AT_LEAST = 0x35
 const RETURN = 0x06
-/** Places in what the kernel gives to the filter: the number of the call, the kind of program, the low half of the second argument. */
-const AT = { call: 0, kind: 4, second: 24 }
+/** Places in what the kernel gives to the filter: the number of the call, the kind of program, the low halves of the first arguments. */
+const AT = { call: 0, kind: 4, first: 16, second: 24 }
 
 /**
  * The filter of system calls for programs in a sandbox, as the kernel takes it (classic BPF); undefined for a processor whose numbers we do
@@ -78,21 +84,33 @@ export function writeFilter(folder: string): string | undefined {
   return file
 }
 
+interface Rule {
+  code: number
+  k: number
+  /** How many rules are passed over where the value is another one. */
+  skips?: number
+  /** Whether it leads to the last rule, which refuses, where the value is this one. */
+  refuses?: boolean
+}
+
 /** The part of the filter for one kind of program; each way through it ends with an answer. */
 function rulesFor(column: number): Buffer[] {
   const refused = Object.values(REFUSED_CALLS).flatMap(numbers => numbers[column] ?? [])
-  const x32 = column === 0 ? [{ code: JUMP_IF_AT_LEAST, k: X32 }] : []
-  const looks = [...x32, ...refused.map(k => ({ code: JUMP_IF_EQUAL, k }))]
-  const typing = Object.values(TYPING)
-  return [
-    step(LOAD, AT.call),
-    // A jump counts the steps that it passes over: the other looks, those at `ioctl`, and the answer that allows.
-    ...looks.map(({ code, k }, at) => step(code, k, { yes: looks.length - at - 1 + 2 + typing.length + 1, no: 0 })),
-    step(JUMP_IF_EQUAL, IOCTL[column] ?? 0, { yes: 0, no: 1 + typing.length }),
-    step(LOAD, AT.second),
-    ...typing.map((k, at) => step(JUMP_IF_EQUAL, k, { yes: typing.length - at, no: 0 })),
-    ...[step(RETURN, ALLOW), step(RETURN, REFUSE)],
+  const rules: Rule[] = [
+    { code: LOAD, k: AT.call },
+    ...(column === 0 ? [{ code: JUMP_IF_AT_LEAST, k: X32, refuses: true }] : []),
+    ...refused.map(k => ({ code: JUMP_IF_EQUAL, k, refuses: true })),
+    ...REFUSED_VALUES.flatMap(({ numbers, argument, values }) => [
+      { code: JUMP_IF_EQUAL, k: numbers[column] ?? 0, skips: values.length + 2 },
+      { code: LOAD, k: AT[argument] },
+      ...values.map(k => ({ code: JUMP_IF_EQUAL, k, refuses: true })),
+      { code: RETURN, k: ALLOW },
+    ]),
+    ...[ALLOW, REFUSE].map(k => ({ code: RETURN, k })),
   ]
+  return rules.map(({ code, k, skips = 0, refuses = false }, at) =>
+    step(code, k, { yes: refuses ? rules.length - at - 2 : 0, no: skips }),
+  )
 }
 
 /** One step of the filter, little-endian like both processors. */

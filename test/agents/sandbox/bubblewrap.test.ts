@@ -123,10 +123,12 @@ test('a folder of sockets that is not in /run is hidden as a whole, so that one 
 })
 
 /** What the kernel would answer: it reads a filter step by step. */
-function judge(filter: Buffer, { kind, call, second = 0 }: { kind: number; call: number; second?: number }): string {
+function judge(filter: Buffer, asked: { kind: number; call: number; first?: number; second?: number }): string {
+  const { kind, call, first = 0, second = 0 } = asked
   const input = new Map([
     [0, call],
     [4, kind],
+    [16, first],
     [24, second],
   ])
   let held = 0
@@ -141,20 +143,30 @@ function judge(filter: Buffer, { kind, call, second = 0 }: { kind: number; call:
   }
 }
 
-test('keys, foreign descriptors and typing into a terminal are refused to programs of each kind, and everything else is allowed', () => {
+test('keys, foreign descriptors, typing into a terminal and sockets to the host are refused to programs of each kind, and everything else is allowed', () => {
   const kinds = [
-    { arch: 'x64', kind: 0xc000003e, ioctl: 16, refused: [248, 249, 250, 438, 321, 425, 0x40000000 + 39], open: 257 },
-    { arch: 'x64', kind: 0x40000003, ioctl: 54, refused: [286, 287, 288, 438, 357, 425], open: 295 },
-    { arch: 'arm64', kind: 0xc00000b7, ioctl: 29, refused: [217, 218, 219, 438, 280, 425], open: 56 },
-    { arch: 'arm64', kind: 0x40000028, ioctl: 54, refused: [309, 310, 311, 438, 386, 425], open: 322 },
+    {
+      arch: 'x64',
+      kind: 0xc000003e,
+      socket: 41,
+      ioctl: 16,
+      refused: [248, 249, 250, 438, 321, 425, 0x40000000 + 39],
+      open: 257,
+    },
+    { arch: 'x64', kind: 0x40000003, socket: 359, ioctl: 54, refused: [286, 287, 288, 438, 357, 425, 102], open: 295 },
+    { arch: 'arm64', kind: 0xc00000b7, socket: 198, ioctl: 29, refused: [217, 218, 219, 438, 280, 425], open: 56 },
+    { arch: 'arm64', kind: 0x40000028, socket: 281, ioctl: 54, refused: [309, 310, 311, 438, 386, 425], open: 322 },
   ]
-  for (const { arch, kind, ioctl, refused, open } of kinds) {
+  for (const { arch, kind, socket, ioctl, refused, open } of kinds) {
     const filter = systemCallFilter(arch)
     assert.ok(filter)
     for (const call of refused) assert.equal(judge(filter, { kind, call }), 'refused 1', `${arch} ${call}`)
     const typing = [0x5412, 0x541c, 0x5413].map(second => judge(filter, { kind, call: ioctl, second }))
     assert.deepEqual(typing, ['refused 1', 'refused 1', 'allowed'], arch)
-    for (const call of [0, 1, open, 437, 439]) assert.equal(judge(filter, { kind, call, second: 0x5412 }), 'allowed')
+    const sockets = [40, 1, 2, 10].map(first => judge(filter, { kind, call: socket, first, second: 40 }))
+    assert.deepEqual(sockets, ['refused 1', 'allowed', 'allowed', 'allowed'], arch)
+    for (const call of [0, 1, open, 437, 439])
+      assert.equal(judge(filter, { kind, call, first: 40, second: 0x5412 }), 'allowed')
     assert.equal(judge(filter, { kind: 0x1234, call: 0 }), 'refused 1')
   }
   assert.equal(systemCallFilter('riscv64'), undefined)
