@@ -29,7 +29,7 @@ export async function clearConversation(
     const isCleared = ahead !== undefined && performance.now() - ahead.begunAt < FRESH_MS
     return (
       doubt ??
-      whyUnfit(process, open) ??
+      (await whyUnfit(process, open)) ??
       (isCleared ? undefined : await clear(process)) ??
       (await adapt(process, open)) ??
       (await process.agent.beginTask())
@@ -56,9 +56,9 @@ export function clearAhead(process: ClaudeProcess): ClearedAhead {
   return { begunAt: performance.now(), why }
 }
 
-function whyUnfit({ agent, use }: ClaudeProcess, open: OpenSession): string | undefined {
+async function whyUnfit({ agent, use }: ClaudeProcess, open: OpenSession): Promise<string | undefined> {
   if (!agent.alive) return 'its process has ended'
-  if (!agent.alone) return LEFT_RUNNING
+  if (!(await becomesAlone(agent))) return LEFT_RUNNING
   if (!agent.isInRightSandbox) return 'its sandbox would be another one now'
   return use.hasSettingsOf(open) ? undefined : 'the settings have changed since it was started'
 }
@@ -79,7 +79,20 @@ async function clear({ connection, agent, use }: ClaudeProcess): Promise<string 
     clearTimeout(late)
   }
   crashPoint('clear.after')
-  return whyNotCleared(messages, use) ?? (agent.alone ? undefined : LEFT_RUNNING)
+  return whyNotCleared(messages, use) ?? ((await becomesAlone(agent)) ? undefined : LEFT_RUNNING)
+}
+
+/** Claude Code looks at the repository when it begins a conversation; on a busy machine its git ends some time after the clear. */
+const GIT_MS = 2_000
+const LOOK_MS = 20
+
+/** Whether nothing that the agent started runs any more, at once or within a moment. Nobody tells when such a process ends. */
+async function becomesAlone(agent: ClaudeProcess['agent']): Promise<boolean> {
+  for (let waited = 0; !agent.alone; waited += LOOK_MS) {
+    if (waited >= GIT_MS || !agent.alive) return false
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
+  return true
 }
 
 /** Sets what is the next session's own: its model, and the variables that count the tasks of a run. */

@@ -185,3 +185,19 @@ test('a process that does not clear its conversation in time is not used again',
   t.mock.timers.tick(1)
   assert.equal(await why, 'it did not clear its conversation in time')
 })
+
+test('git that Claude Code starts when it begins a conversation may end a moment after that; what does not end is no reason to wait for long', async t => {
+  const slow = answering(CLEARED)
+  let looks = 0
+  Object.defineProperty(slow.process.agent, 'alone', { get: () => ++looks !== 2 && looks !== 3 })
+  assert.equal(await clearConversation(slow.process, OPEN), undefined)
+  assert.equal(looks, 4, 'before the clear once, after it until it was alone')
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const left = answering(CLEARED)
+  Object.defineProperty(left.process.agent, 'alone', { get: () => false })
+  const why = clearConversation(left.process, OPEN)
+  const isOver = () => Promise.race([why, new Promise(resolve => setImmediate(resolve, undefined))])
+  let waited = 0
+  for (; (await isOver()) === undefined && waited < 10_000; waited += 20) t.mock.timers.tick(20)
+  assert.deepEqual([await why, waited], ['a process of the task before may still run', 2_000])
+})
