@@ -34,10 +34,7 @@ interface Bundling {
 
 /** Bundles the program: what several entries or lazily loaded commands share becomes a chunk of its own. */
 export function bundle(esbuild: string, { root, entries = ENTRIES, base, outDir, flags = [] }: Bundling): void {
-  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
-  }
-  const external = Object.keys(dependencies).flatMap(name => (INLINED.includes(name) ? [] : [`--external:${name}`]))
+  const external = keptOutside(root)
   const out = [`--outdir=${outDir}`, `--outbase=${base}`, '--chunk-names=chunks/[name]-[hash]', '--log-level=warning']
   execFileSync(
     esbuild,
@@ -47,6 +44,14 @@ export function bundle(esbuild: string, { root, entries = ENTRIES, base, outDir,
       stdio: 'pipe',
     },
   )
+}
+
+/** Flags for the packages that are not taken into a bundle. */
+export function keptOutside(root: string): string[] {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  return Object.keys(dependencies).flatMap(name => (INLINED.includes(name) ? [] : [`--external:${name}`]))
 }
 
 /** Comments and white space are only read by people, who read the source. */

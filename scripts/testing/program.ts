@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   existsSync,
@@ -14,11 +15,13 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { bundle, ENTRIES, takeBuiltinsIn } from '../bundle.ts'
+import { bundle, ENTRIES, keptOutside, takeBuiltinsIn } from '../bundle.ts'
+import { loaderOf, scriptIn } from './daemon-script.ts'
 
 /** The program's own, and a daemon without the command line around it. */
 const STARTED = [...ENTRIES, 'test/daemon/run-daemon.ts']
-const BUNDLER = fileURLToPath(new URL('../bundle.ts', import.meta.url))
+const BUNDLER = ['../bundle.ts', 'daemon-script.ts'].map(file => fileURLToPath(new URL(file, import.meta.url)))
+const DAEMON = 'src/daemon/main.ts'
 const BESIDE = ['bin/pcc.js', 'package.json', 'package-lock.json']
 const KEPT_MS = 24 * 3_600_000
 
@@ -40,6 +43,7 @@ export function builtProgram(root: string): string | undefined {
   try {
     write(building, texts, target)
     for (const folder of ['node_modules', 'docs']) symlinkSync(join(root, folder), join(building, folder))
+    if (texts.has(DAEMON)) writeDaemonScript(esbuild, building, target)
     bundleStarted(esbuild, building)
     renameSync(building, target)
   } catch (error) {
@@ -51,7 +55,7 @@ export function builtProgram(root: string): string | undefined {
 
 function hashOf(root: string, texts: Map<string, Buffer>): string {
   const hash = createHash('sha256').update(
-    `${root}\n${[import.meta.filename, BUNDLER].map(file => readFileSync(file, 'utf8')).join('')}`,
+    `${root}\n${[import.meta.filename, ...BUNDLER].map(file => readFileSync(file, 'utf8')).join('')}`,
   )
   for (const [path, text] of texts) hash.update(`${path}\0${text.length}\0`).update(text)
   return hash.digest('hex').slice(0, 16)
@@ -76,6 +80,20 @@ function bundleStarted(esbuild: string, building: string): void {
     const built = join('bundled', entry.replace(/\.ts$/, '.js'))
     writeFileSync(join(building, entry), `import '${relative(dirname(entry), built)}'\n`)
   }
+}
+
+/** What `src/daemon/main.ts` does becomes one script; in its place stands what loads the script. */
+function writeDaemonScript(esbuild: string, building: string, target: string): void {
+  const shape = ['--bundle', '--platform=node', '--format=cjs', '--target=node24', '--log-level=warning']
+  const wrapped = [
+    '--banner:js=(function(exports,require,module){',
+    '--footer:js=})',
+    '--legal-comments=none',
+    '--minify-whitespace',
+  ]
+  const out = `--outfile=${scriptIn(building)}`
+  execFileSync(esbuild, [DAEMON, ...shape, ...wrapped, out, ...keptOutside(building)], { cwd: building, stdio: 'pipe' })
+  writeFileSync(join(building, DAEMON), loaderOf(target))
 }
 
 function removeOld(): void {
