@@ -23,6 +23,10 @@ function asked(commands: readonly string[]): string[] {
 /** Everyday work, each beside what looks like it and reaches further. */
 const PAIRS: [everyday: string[], reaching: string[]][] = [
   [
+    ['go -C tools/gen list -m all', 'go -C ./tools/gen test ./...', 'tsc -b --clean'],
+    ['go -C /etc list', 'go -C ../other build', 'go -C "$X" build', 'go build -o main.go .', 'tsc --outFile src/a.js'],
+  ],
+  [
     ['less +F logs/dev.log', 'less +G a', 'less +120 a', 'less +/word a'],
     ['less "+!id" a', 'less "+G!id" a', "less +$'/x\\n!id' a", 'less +v a', 'less "+|aid" a'],
   ],

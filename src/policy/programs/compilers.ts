@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeUnlisted } from './lock-files.ts'
@@ -136,12 +137,18 @@ export function go(call: ProgramCall): undefined {
       call.path(value, 'write')
       if (/\.\w*(go|mod|sum)$/.test(value.value))
         call.say('file.delete', 'HIGH', `${value.text} is code, and would be overwritten by a program`, value)
-    } else if (name === 'C') call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
+    } else if (name === 'C' && !(value && isInProject(call, value)))
+      call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
   }
   for (const arg of unknown)
     call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of go that the policy knows`, arg)
   if (verb === undefined) return
   judgeVerb(call, verb, rest)
+}
+
+/** Whether a word is the path of something in the project for certain. */
+function isInProject({ scope: { cwd }, fence }: ProgramCall, { known, value }: Arg): boolean {
+  return known && cwd !== undefined && locatePath(value, cwd, fence).where === 'inside'
 }
 
 function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefined {

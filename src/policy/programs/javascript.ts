@@ -23,8 +23,8 @@ export const JAVASCRIPT: ProgramRules = {
         -sourceMap -force -verbose -dry -diagnostics -extendedDiagnostics -preserveWatchOutput -noErrorTruncation
         -traceResolution -noEmitOnError -allowImportingTsExtensions -rootDir: -baseUrl: -removeComments -downlevelIteration -all
         -noFallthroughCasesInSwitch -noImplicitReturns -forceConsistentCasingInFileNames -verbatimModuleSyntax -composite
-        -erasableSyntaxOnly -outDir: -stopBuildOnErrors -locale:`,
-      medium: /^--?(init|clean|generateTrace|generateCpuProfile|outFile|declarationDir|tsBuildInfoFile|plugins)$/i,
+        -erasableSyntaxOnly -outDir: -stopBuildOnErrors -locale: -clean`,
+      medium: /^--?(init|generateTrace|generateCpuProfile|outFile|declarationDir|tsBuildInfoFile|plugins)$/i,
     }),
   ),
   ...named(
