@@ -60,8 +60,18 @@ export function showsSettings(address: string): boolean {
   )
 }
 
-/** Whether a part of an address is a text in base64 or hexadecimal: an address names a page, it does not carry texts. */
+/**
+ * Whether a part of an address is a text in base64 or hexadecimal, or a value of its query a variable with its value or code: an address names
+ * a page, it does not carry texts.
+ */
 function carriesText(address: string): boolean {
+  const values = [...new URLSearchParams(/\?([^#]*)/.exec(address)?.[1] ?? '').values()]
+  if (
+    values.some(
+      value => /\b[A-Z][A-Z\d]*_[A-Z\d_]*\s*[=:]\s*\S{4}/.test(value) || (value.length > 40 && /[{};\n]/.test(value)),
+    )
+  )
+    return true
   return (address.match(/[A-Za-z0-9+_=-]{20,}/g) ?? []).some(
     part =>
       (/^([0-9a-f]{2}){12,}$/i.test(part) && isText(Buffer.from(part, 'hex'))) ||

@@ -87,6 +87,23 @@ test('an address that carries much behind its path, or in a very long one, is to
   ])
 })
 
+test('an address whose query holds a variable with its value, or code, carries data; a question does not', () => {
+  const code = (query: string) => judgeAddress(`https://docs.example.net/search?${query}`).code
+  assert.equal(code('q=STRIPE_SECRET_KEY%3Dfake_value'), 'net.data')
+  assert.equal(code('lang=en&q=DB_PASS:+hunter2'), 'net.data')
+  assert.equal(code('text=export%20const%20config%20%3D%20%7B%20port%3A%20Number(process.env.PORT)%20%7D'), 'net.data')
+  for (const query of [
+    'q=what+is+STRIPE_SECRET_KEY',
+    'q=useState(',
+    'q=a%3D%3Db&page=2',
+    'q=NODE_ENV',
+    'since=2026-01-01T00:00:00Z',
+    'q=%7B%7D',
+  ])
+    assert.equal(code(query), 'net.get', query)
+  assert.equal(judgeNetworkWord('https://e.example/?k=API_KEY%3Dabcdef')?.code, 'net.data')
+})
+
 test('names and numbers that lead to this machine or its network are known in every spelling', () => {
   check('MEDIUM net.inside', [
     'http://intranet/',
