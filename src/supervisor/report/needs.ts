@@ -271,9 +271,9 @@ async function listSessions(facts: Facts): Promise<Need[]> {
   return needs
 }
 
-/** The command that a reason names: on a line of its own, or the yes at the end of one. */
+/** The command that a reason names: on a line of its own, or the yes in one. */
 function findCommand(reason: string | null): string | undefined {
-  return /^pcc resume .*|(?<=: )pcc respond \d+ --approve --again$/m.exec(reason ?? '')?.[0]
+  return /^pcc resume .*|(?<=: )pcc respond \d+ --approve --again(?=;|$)/m.exec(reason ?? '')?.[0]
 }
 
 /** How the reason of a session begins that a person has paused. */

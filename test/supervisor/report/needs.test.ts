@@ -126,7 +126,11 @@ test('a session that waits for a yes names the command that gives it, because to
   const { session, list } = await world(t)
   const status_reason = 'waits for your yes to Bash rm -rf legacy: pcc respond 7 --approve --again'
   await session('s-yes', { state: 'ended', ended_as: 'paused', status_reason })
-  assert.equal((await list()).needs[0]?.next, 'pcc respond 7 --approve --again')
+  await session('s-no', { state: 'ended', ended_as: 'paused', status_reason: `${status_reason}; it changed nothing` })
+  assert.deepEqual(
+    (await list()).needs.map(({ next }) => next),
+    Array(2).fill('pcc respond 7 --approve --again'),
+  )
 })
 
 test('each cause that is no decision is one row that says what to type, and is gone with its cause', async t => {
