@@ -236,6 +236,20 @@ test('that code ran which nothing bounded is told on the terminal, on the page a
   assert.ok(reportHtml(report).includes(`<h2>Without a sandbox</h2><ul><li>${line}</li></ul>`))
 })
 
+test('work that waits because of its checks says in the report what failed', async t => {
+  const { store, report, tasks, until } = await aNight(t)
+  const { id = '', title = '', attempt = 1 } = tasks['Checkout page'] ?? {}
+  const problem = 'test (npm test) failed: only tests fail that failed before the work, too: adds'
+  const body = { task_id: id, title, attempt, round: 1, status: 'failed' as const, checks: [], problem }
+  await store.append([{ actor: 'daemon', subject: 's-100004', kind: 'task.verified', body }])
+  const told = await report({ until: until + 1 })
+  assert.deepEqual(
+    told.unfinished.map(task => [task.id, task.note]),
+    [[id, problem]],
+  )
+  assert.ok(reportHtml(told).includes(problem))
+})
+
 test('pcc pending, the report and its page say the same of what waits, untrusted gates among it', async t => {
   const { store, project, report, tasks } = await aNight(t)
   await store.transaction(async tx => {

@@ -36,7 +36,7 @@ export interface ReportDeps {
 const KINDS: readonly EventKind[] = [
   ...(['agent.started', 'usage.reported', 'model.asked', 'turn.ended', 'tool.finished', 'limit.hit'] as const),
   ...(['permission.decided', 'question.answered', 'session.ended', 'session.resumed'] as const),
-  ...(['task.started', 'task.waiting', 'task.verifying', 'task.readied', 'task.blocked'] as const),
+  ...(['task.started', 'task.waiting', 'task.verifying', 'task.verified', 'task.readied', 'task.blocked'] as const),
   ...(['task.finished', 'task.failed', 'task.cancelled', 'task.deleted', 'schedule.skipped'] as const),
 ]
 
