@@ -5,12 +5,12 @@ import { neutral } from '../../base/neutral.ts'
 import type { EscalationView } from '../../domain/escalation.ts'
 import type { ChangedFile, TaskDiff, TaskWork } from '../../domain/merge.ts'
 import { type Client, openClient } from '../connection/client.ts'
-import { type CommandContext, commandContext, ExitCode, isInteractive } from '../context.ts'
+import { type CommandContext, commandContext, ExitCode, fitted, isInteractive } from '../context.ts'
 import { RemoteError } from '../errors.ts'
 import { refuseInSession } from '../options.ts'
 import { ago, counted, duration } from '../render/format.ts'
 import { GATE_MARKS } from '../render/task-lines.ts'
-import { cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
+import { breakLines, cut, firstLine, pad, type Terminal, type Tone } from '../render/text.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
 import { taskPath } from './task/call.ts'
 
@@ -105,7 +105,9 @@ async function showWork(
   const heading = diff ? diffHeading(diff, terminal) : terminal.paint('bold', `${work.task}  ${work.title}`)
   const evidence = evidenceLines(work.evidence, terminal)
   const checks = evidence.length > 0 ? evidence : ['Nothing was checked.']
-  await pageOut([heading, '', ...checks, '', ...(diff ? statLines(diff, terminal) : []), ...body], context)
+  const fit = (line: string) => breakLines(line, terminal.width).split('\n')
+  const head = [heading, '', ...checks, ''].flatMap(fit)
+  await pageOut([...head, ...(diff ? statLines(diff, terminal) : []), ...body], context)
 }
 
 function nextStep({ task, review, state }: TaskWork): string {
@@ -127,7 +129,8 @@ async function askVerdict(
 ): Promise<ReviewVerdict | undefined> {
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const inputClosed = new Promise<undefined>(resolve => lines.once('close', () => resolve(undefined)))
-  const ask = (question: string) => Promise.race([lines.question(question), inputClosed])
+  const ask = (question: string) =>
+    Promise.race([lines.question(`${fitted(question.trimEnd(), process.stderr)} `), inputClosed])
   try {
     for (;;) {
       const choice = (await ask(`${task}: [a]pprove, [r]eturn with comments, [l]ater? `))?.trim().toLowerCase()
