@@ -47,13 +47,8 @@ async function world(t: TestContext) {
 
 const refusal = (session: string, task: string, command: string) => {
   const { number: _, ...row } = { number: 0, ...AN_ESCALATION }
-  const about = {
-    session_id: session,
-    task_id: task,
-    project: PROJECT,
-    state: 'denied',
-    bound: `${task} ${command}`,
-  } as const
+  const of = { session_id: session, task_id: task, project: PROJECT }
+  const about = { ...of, state: 'denied', bound: `${task} ${command}` } as const
   return { ...row, ...about, target: command, normalised: `Bash ${command}`, input: { command } }
 }
 
@@ -127,10 +122,8 @@ test('a session that waits for a yes names the command that gives it, because to
   const status_reason = 'waits for your yes to Bash rm -rf legacy: pcc respond 7 --approve --again'
   await session('s-yes', { state: 'ended', ended_as: 'paused', status_reason })
   await session('s-no', { state: 'ended', ended_as: 'paused', status_reason: `${status_reason}; it changed nothing` })
-  assert.deepEqual(
-    (await list()).needs.map(({ next }) => next),
-    Array(2).fill('pcc respond 7 --approve --again'),
-  )
+  const next = (await list()).needs.map(need => need.next)
+  assert.deepEqual(next, Array(2).fill('pcc respond 7 --approve --again'))
 })
 
 test('each cause that is no decision is one row that says what to type, and is gone with its cause', async t => {
