@@ -23,7 +23,13 @@ function asked(commands: readonly string[]): string[] {
 /** Everyday work, each beside what looks like it and reaches further. */
 const PAIRS: [everyday: string[], reaching: string[]][] = [
   [
-    ['go -C tools/gen list -m all', 'go -C ./tools/gen test ./...', 'tsc -b --clean'],
+    [
+      'git merge-tree --write-tree main HEAD',
+      'man git-log | col -b | head -40',
+      'go -C tools/gen list -m all',
+      'go -C ./tools/gen test ./...',
+      'tsc -b --clean',
+    ],
     ['go -C /etc list', 'go -C ../other build', 'go -C "$X" build', 'go build -o main.go .', 'tsc --outFile src/a.js'],
   ],
   [

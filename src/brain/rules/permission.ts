@@ -34,6 +34,7 @@ export const ROUTINE_GIT_VERBS = [
   'config',
   'tag',
   'merge-base',
+  'merge-tree',
   'name-rev',
   'for-each-ref',
   'show-ref',

@@ -103,6 +103,7 @@ export const PRINTERS: ProgramRules = {
   comm: reader({
     harmless: '-123iz --check-order --nocheck-order --output-delimiter: --total --zero-terminated',
   }),
+  col: reader({ harmless: '-bfhpx -l: --no-backspaces --fine --spaces --tabs --pass --lines:' }),
   column: reader({
     harmless: `-tenxLJjrmSd -c: -s: -o: -N: -H: -R: -T: -W: -E: -O: -l: -i: -p: --table --separator:
       --output-separator: --table-columns: --table-hide: --table-right: --table-truncate: --table-wrap: --table-order:
