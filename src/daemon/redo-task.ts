@@ -46,7 +46,7 @@ export async function goOnAfterAnswer(
   const words = describeAnswer(row, answer)
   const isWaiting = task.state === 'waiting' && session !== undefined && standsStill(session)
   if (isWaiting || (answer.again && task.state === 'failed' && session && isOwnQueue(task, session))) {
-    await supervisor.resume(session, { env: answer.env, reason: words.story, actor: 'human', words: words.told })
+    await supervisor.resume(session, { env: answer.env, reason: words.story, actor: 'human', words: words.prompt })
     return 'goes_on'
   }
   if (!answer.again) return 'as_it_is'
@@ -69,17 +69,17 @@ function isOwnQueue({ run_id }: Task, { options, state }: SessionRow): boolean {
 function describeAnswer(
   { tool, target }: Escalation,
   { verdict, reason }: RefusedAnswer,
-): { told: string; story: string } {
+): { prompt: string; story: string } {
   const request = `${tool} ${target}`
   const why = reason === undefined ? '' : ` They say: ${reason}`
   if (verdict === 'deny')
     return {
       story: `a person said no to ${request}`,
-      told: `A person has said no to the request that was refused (${request}).${why} Do the task without it, or say that it failed and why.`,
+      prompt: `A person has said no to the request that was refused (${request}).${why} Do the task without it, or say that it failed and why.`,
     }
   return {
     story: `a person allowed ${request} once`,
-    told: `A person has now allowed, once, exactly the request that was refused (${request}).${why} Make it again, unchanged, and do the task.`,
+    prompt: `A person has now allowed, once, exactly the request that was refused (${request}).${why} Make it again, unchanged, and do the task.`,
   }
 }
 

@@ -182,7 +182,7 @@ export const AnswerAsk = z.strictObject({
   verdict: z.enum(['allow', 'deny']).optional(),
   /** For a question: maps the text of each question to label(s) or free text. */
   answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])).optional(),
-  /** The reason for a refusal, which the agent is told. */
+  /** The reason for a refusal. The agent gets it. */
   reason: z.string().max(10_000).optional(),
   /** Who answers. The daemon fills it in: what a client says here does not count. */
   by: Answerer,

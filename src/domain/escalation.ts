@@ -118,7 +118,7 @@ export const AnswerEscalation = z.strictObject({
   verdict: z.enum(['allow', 'deny']).optional(),
   /** For a question: text, or the number of an option; one for each part if it has several. */
   answer: z.union([z.string(), z.array(z.string()).min(1).max(20)]).optional(),
-  /** The reason, for the log; on a refusal the agent is told too. */
+  /** The reason, for the log. If it is a refusal, the agent gets it too. */
   reason: z.string().max(10_000).optional(),
   /** Who answers. The daemon fills it in: what a client says here does not count. */
   by: Answerer,

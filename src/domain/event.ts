@@ -254,7 +254,7 @@ export const EVENT_BODIES = {
     waits: z.number(),
   }),
   'daemon.stopped': z.object({ reason: z.string() }),
-  /** An address that is told of events has taken none for days: the first one that is not sent any more. */
+  /** An address has taken no events for days. This is written with the first event that is not sent to it any more. */
   'webhook.given_up': z.object({ name: z.string(), problem: z.string() }),
   /** The first successful write after the disk was full or not writable. */
   'disk.freed': z.object({}),

@@ -34,7 +34,7 @@ export const Need = z.object({
   task_id: z.string().nullable(),
   /** The title of that task. */
   title: z.string().nullable(),
-  /** Of a request. */
+  /** The risk, if it is a request. */
   risk: Risk.nullable(),
 })
 export type Need = z.infer<typeof Need>

@@ -38,7 +38,7 @@ export function noteFolder({ home, memory }: Pick<AppPaths, 'home' | 'memory'>):
   if (folderOfHooks({ home }) !== memory) replaceFile(join(home, 'memory-folder'), memory)
 }
 
-/** The memory that a hook writes to; undefined while no daemon has told. @public */
+/** The memory that a hook writes to; undefined until a daemon has said where it is. @public */
 export function folderOfHooks({ home }: Pick<AppPaths, 'home'>): string | undefined {
   const file = join(home, 'memory-folder')
   const folder = existsSync(file) ? readFileSync(file, 'utf8').trim() : ''

@@ -71,8 +71,8 @@ export function rankItems(
         weights.session * (sessions.get(item.session ?? '') ?? 0) +
         (date?.(item.created_at) ? weights.date : 0) +
         weights.recency * (isAboutNow ? 4 : 1) * 2 ** (-age / 30)
-      const told = 1 - weights.content * (1 - contentOf(item, known))
-      return { item, score: score * told * (1 + worth * (worthOf(item, now, policy) - 0.5)) }
+      const substance = 1 - weights.content * (1 - contentOf(item, known))
+      return { item, score: score * substance * (1 + worth * (worthOf(item, now, policy) - 0.5)) }
     })
     .toSorted((a, b) => b.score - a.score || b.item.updated_at - a.item.updated_at || (a.item.id < b.item.id ? -1 : 1))
 }

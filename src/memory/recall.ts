@@ -72,7 +72,7 @@ function isStanding(item: MemoryItem): boolean {
   return kind === 'procedure' || kind === 'anti_pattern' || (kind === 'fact' && type === 'preference')
 }
 
-/** Whether agents said something, and nothing that happened speaks for it. However often they say it: a text that one of them read may have told them to. */
+/** Whether only agents say it, and nothing that happened supports it. How often they say it does not matter: all may repeat a text that they read. */
 function isOnlySaid({ authority, evidence }: MemoryItem): boolean {
   return authority === 'agent' && !evidence.some(each => /^(event|hook|attempt|commit):/.test(each))
 }

@@ -218,7 +218,7 @@ export function findNear(
     .slice(0, MOST_NEAR)
 }
 
-/** Of length one, so that the cosine of two is their product. */
+/** Scales a vector to length one, so that the cosine of two vectors is their product. */
 function toUnit(vector: readonly number[]): Float32Array {
   const length = Math.hypot(...vector)
   return Float32Array.from(vector, value => (length === 0 ? 0 : value / length))

@@ -17,7 +17,7 @@ export interface JournalForTask {
 
 /** The latest attempts whose files show where the work is. */
 const AT_WORK = 5
-/** How many entries are read, and how many of them are of use at most: the hundredth task is told no more than the tenth. */
+/** How many entries are read, and the most that are used: the hundredth task gets no more of them than the tenth. */
 const READ = { recent: 20, alike: 40 }
 const MAX_ENTRIES = { recent: 4, alike: 6 }
 /** How many words of a task are searched for: the first ones say what it is about. */

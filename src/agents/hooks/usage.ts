@@ -13,7 +13,7 @@ interface UsedTokens {
 
 /** What one answer of the model used. */
 interface RecordedAnswer extends UsedTokens {
-  /** Of the answer: a record may hold it several times. */
+  /** The id of the answer, because a record may hold one answer several times. */
   id: string
   model?: string | undefined
   /** The tokens that the model takes at once, where the vendor says so. */

@@ -23,7 +23,7 @@ interface AgentWindowDeps {
   sandbox?: WindowSandbox | undefined
 }
 
-/** Of the sandbox of a window that an earlier daemon left, only this is left to do. */
+/** All that is left to do for the sandbox of a window that an earlier daemon left. */
 type WindowSandbox = Pick<Sandbox, 'breached' | 'isWall'> & AsyncDisposable
 
 /** The window of one agent and its state, which is saved in the session's folder with every change. */

@@ -37,9 +37,9 @@ export interface SecretsOptions {
   paths: Pick<AppPaths, 'home'>
   env: Record<string, string | undefined>
   settings(): Promise<SecretSettings>
-  /** Told of every value when it is first read, so that it can be removed from what is written. */
+  /** Called with every value when it is first read, so that it can be removed from what is written. */
   seen?(value: string): void
-  /** Told why a secret could not be read. */
+  /** Called with the reason why a secret could not be read. */
   failed?(name: string, problem: string): void
   now?(): number
   /** How long the program of `command` may take. */

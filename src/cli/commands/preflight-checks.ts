@@ -49,7 +49,7 @@ export interface PreflightRequest {
 export interface PreflightRow {
   area: string
   says: string
-  /** What helps, in one line; absent where nothing is wrong, and a person at a terminal is only told how it is. */
+  /** What helps, in one line. A row without it reports that all is right, and is shown at a terminal only. */
   fix?: string
   /** The command that a person may have run at once: of `pcc`, or of another program. */
   command?: OfferedCommand

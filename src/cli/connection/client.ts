@@ -91,7 +91,7 @@ function clientOf(paths: AppPaths, sendCall: (call: Call) => Promise<RawReply | 
 /** Sends a request. Returns `undefined` when nobody listens. */
 async function send(paths: AppPaths, call: Call, timeoutMs: number): Promise<RawReply | undefined> {
   const { socket, tokenFile } = paths
-  // Whoever waits at a terminal is told after a sixth of the time: five seconds.
+  // After a sixth of the time, which is five seconds, the terminal says that the daemon is slow.
   const slow = timeoutMs === 0 ? undefined : setTimeout(sayThatItIsSlow, timeoutMs / 6)
   try {
     return await rawRequest({ socket, token: readToken(tokenFile), timeoutMs, ...call })

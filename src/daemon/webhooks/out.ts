@@ -11,7 +11,7 @@ import type { ReadWebhooks, WebhookTarget } from './settings.ts'
 import { signPcc } from './signature.ts'
 
 const CURSOR = 'webhooks'
-/** Events that nobody is told of move the cursor only every so many ids: reading them again costs nothing. */
+/** Events that no address wants move the cursor only once in so many ids: reading them again costs nothing. */
 const CURSOR_STEP = 1_000
 const FIRST_RETRY_MS = 5_000
 const LONGEST_RETRY_MS = 15 * 60_000
@@ -34,7 +34,7 @@ export interface WebhooksOut {
   send?: typeof postGuarded
 }
 
-/** How the names of addresses begin in the outbox, and the cursors that say from which event on each is told. */
+/** The beginning of the name of an address in the outbox, and of its cursor, which holds the event after which it gets events. */
 const PREFIX = 'webhook:'
 
 /** The name of an address in the outbox. */
@@ -71,10 +71,10 @@ export async function tellOutside(out: WebhooksOut): Promise<void> {
   let saved = Math.max(known ?? since, Math.min(...wanting.map(({ begins }) => begins)))
   try {
     for await (const event of store.follow(saved, { signal, alone: true })) {
-      const told = wanting.filter(({ wants, begins }) => event.id > begins && wants(event.kind))
-      if (told.length === 0 && event.id - saved < CURSOR_STEP) continue
-      for (const one of told) await countWaiting(one)
-      const free = told.filter(({ waiting }) => waiting < MOST_WAITING)
+      const receivers = wanting.filter(({ wants, begins }) => event.id > begins && wants(event.kind))
+      if (receivers.length === 0 && event.id - saved < CURSOR_STEP) continue
+      for (const one of receivers) await countWaiting(one)
+      const free = receivers.filter(({ waiting }) => waiting < MOST_WAITING)
       await store.transaction(async tx => {
         for (const { target } of free) await store.outbox.add(toRow(event, target), tx)
         await store.outbox.moveCursor(CURSOR, event.id, tx)
@@ -84,13 +84,14 @@ export async function tellOutside(out: WebhooksOut): Promise<void> {
         one.waiting += 1
         void alarms.get(one.target.name)?.poke()
       }
-      if (free.length < told.length) log.warn({ event: event.id }, 'an address takes no events; some are not stored')
+      if (free.length < receivers.length)
+        log.warn({ event: event.id }, 'an address takes no events; some are not stored')
     }
   } finally {
     await Promise.all([...alarms.values()].map(alarm => alarm.close()))
   }
 
-  /** The event after which an address is told: for a new one, the start of this daemon. */
+  /** The event after which an address gets events: for a new one, the start of this daemon. */
   async function beginAt(target: WebhookTarget): Promise<number> {
     const begun = await store.outbox.cursor(channelOf(target))
     if (begun === undefined) await store.outbox.moveCursor(channelOf(target), since)
@@ -104,9 +105,9 @@ export async function tellOutside(out: WebhooksOut): Promise<void> {
 
   function toRow({ id, kind, time, subject, actor, body }: StoredEvent, target: WebhookTarget) {
     const now = (out.now ?? Date.now)()
-    const told = redact({ id, kind, time, subject, actor, body }, daemon.secrets.known())
+    const event = redact({ id, kind, time, subject, actor, body }, daemon.secrets.known())
     return {
-      ...{ channel: channelOf(target), kind, dedup_key: `event:${id}`, body: JSON.stringify(told) },
+      ...{ channel: channelOf(target), kind, dedup_key: `event:${id}`, body: JSON.stringify(event) },
       ...{ next_at: now, created_at: now },
     }
   }

@@ -73,11 +73,11 @@ function taskOfAlert(
 ): WebhookAction {
   const began = Date.parse(startsAt)
   const name = labels['alertname'] ?? fingerprint
-  // What is forgotten could not be told from what is new.
+  // Messages this old are forgotten, so the alert could make a second task.
   if (!(now - began < settings.keep_days * DAY_MS))
     return refuse(`${externalLine(name, 80)} began ${externalLine(startsAt, 40)}, too long ago`)
   const list = (pairs: Record<string, string>) => Object.entries(pairs).map(([key, value]) => `- ${key}: ${value}`)
-  const told = ['Labels:', ...list(labels), '', 'Annotations:', ...list(annotations), '', generatorURL].join('\n')
+  const details = ['Labels:', ...list(labels), '', 'Annotations:', ...list(annotations), '', generatorURL].join('\n')
   const summary = annotations['summary'] ?? annotations['description'] ?? ''
   return {
     do: 'task',
@@ -86,7 +86,7 @@ function taskOfAlert(
     title: externalLine(`Alert ${name}${summary === '' ? '' : `: ${summary}`}`),
     text: [
       `An alert fires since ${new Date(began).toISOString()}. Find its cause and mend it in this project, or say why that is not possible here.`,
-      externalText(told, { from: 'Alertmanager' }),
+      externalText(details, { from: 'Alertmanager' }),
     ].join('\n\n'),
     labels: ['alert', ...Object.entries(labels).slice(0, MOST_LABELS).map(toWord)],
   }
@@ -108,13 +108,13 @@ function readOwn(payload: unknown, own: WebhookSettings['in'][string], alias: st
   const whole = JSON.stringify(payload, null, 2)
   const title = externalLine(fillTemplate(own.title, payload))
   if (title === '') return { do: 'refuse', why: `its title is empty: nothing in it fits ${own.title}` }
-  const told = own.description === undefined ? whole : fillTemplate(own.description, payload)
+  const description = own.description === undefined ? whole : fillTemplate(own.description, payload)
   return {
     do: 'task',
     project: absolutePath(own.project, '/', homedir()),
     alias,
     title,
-    text: externalText(told, { from: `the webhook ${alias.split(':')[0]}` }),
+    text: externalText(description, { from: `the webhook ${alias.split(':')[0]}` }),
     labels: ['webhook'],
   }
 }

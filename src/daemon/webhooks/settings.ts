@@ -22,7 +22,7 @@ export interface WebhookDoor {
   readSecret(): Promise<WebhookSecret>
 }
 
-/** An address that is told of events. */
+/** An address to which events are sent. */
 export interface WebhookTarget {
   name: string
   url: string
@@ -52,11 +52,11 @@ export interface Webhooks {
   retry(id: number): Promise<WebhookDelivery>
   /** Sends a test event to a listed address. */
   test(name: string): Promise<SendResult>
-  /** Does what somebody orders in a chat, and returns what they are told. `id` is the same if it comes twice. */
+  /** Does what somebody orders in a chat, and returns the reply. `id` is the same if it comes twice. */
   order(text: string, by: { name: string; id: number }): Promise<string>
 }
 
-/** What an address is told of if its settings do not say. */
+/** The events that an address gets if its settings name none. */
 const STANDARD_EVENTS = 'task.*, run.*'
 
 const SIGNATURES: Record<WebhookSource, SignatureKind> = {

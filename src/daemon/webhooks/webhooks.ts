@@ -24,8 +24,8 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
     const [{ openWebhookWork }, { hearChat }] = await Promise.all([import('./work.ts'), import('./chat-orders.ts')])
     return openWebhookWork({ daemon: daemon(), read, chat: update => hearChat(update, daemon(), env) })
   }
-  /** The addresses that this daemon tells of events; unset before it does. */
-  let told: ReadonlySet<string> | undefined
+  /** The addresses to which this daemon sends events; unset before it has read them. */
+  let receivers: ReadonlySet<string> | undefined
   let isClosed = false
   const poke = async () => {
     if (!isClosed) await (await work()).poke()
@@ -41,12 +41,12 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
     async run(since) {
       const { stopping, log, store } = daemon()
       const stopped = new Promise(done => stopping.addEventListener('abort', done, { once: true }))
-      // Where nobody can tell, the work itself finds out.
+      // If the rows cannot be counted, the work itself finds out.
       if ((await store.webhooks.count().catch(() => 1)) > 0) void poke()
       while (!stopping.aborted) {
         try {
           const { targets } = await read()
-          told = new Set(targets.map(({ name }) => name))
+          receivers = new Set(targets.map(({ name }) => name))
           const { tellOutside, forgetRemoved } = await import('./out.ts')
           if (targets.length === 0) {
             await forgetRemoved(targets, store)
@@ -75,7 +75,8 @@ export function openWebhooks(daemon: () => DaemonContext, env: Record<string, st
       const outs = targets.map(async (target): Promise<WebhookSetup> => {
         const { name, url: address } = target
         const { waiting, failed, problem: last } = await store.outbox.backlog(`webhook:${name}`)
-        const isNew = told?.has(name) === false ? 'it was listed after the daemon started: pcc daemon restart' : null
+        const isNew =
+          receivers?.has(name) === false ? 'it was listed after the daemon started: pcc daemon restart' : null
         const given = failed > 0 ? `${failed} events were given up: ${last}` : last
         return {
           name,

@@ -34,7 +34,7 @@ const FIRST_PATIENT_MS = 1_000
 const LONGEST_PATIENT_MS = 60_000
 const MOST_PATIENT_TRIES = 3 * 24 * 60
 const PRUNED_EVERY_MS = 3_600_000
-/** Of those that failed, and of those that were refused. */
+/** How many messages that failed, and how many that were refused, keep their text. */
 const KEPT_TEXTS = 200
 
 /**
@@ -157,16 +157,16 @@ async function makeTasks(
         store.transaction(async tx => {
           const found = await makeTask(action, project, { daemon, source: row.source }, tx)
           const all = found.isNew ? [...made, found.id] : made
-          const told = [...says, all.includes(found.id) ? `made ${found.id}` : found.says]
+          const outcomes = [...says, all.includes(found.id) ? `made ${found.id}` : found.says]
           const tasks = all.join(' ')
           const state = all.length === 0 ? 'ignored' : settings.start_runs ? 'starting' : 'done'
-          if (told.length < wanted.length) await store.webhooks.move(row, { tasks }, tx)
-          else await close(row, { state, outcome: summarise([...told, ...notes]), tasks }, deps, tx)
-          return { all, told }
+          if (outcomes.length < wanted.length) await store.webhooks.move(row, { tasks }, tx)
+          else await close(row, { state, outcome: summarise([...outcomes, ...notes]), tasks }, deps, tx)
+          return { all, outcomes }
         }),
       )
       made = after.all
-      says = after.told
+      says = after.outcomes
     }
   } catch (error) {
     if (settings.start_runs) await startTasks(made, daemon)

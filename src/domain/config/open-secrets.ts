@@ -5,7 +5,12 @@ import { type LoadOptions, loadConfig } from './load.ts'
 export function openSecrets({
   paths,
   env,
-  ...told
+  ...callbacks
 }: Pick<LoadOptions, 'paths' | 'env'> & Pick<SecretsOptions, 'seen' | 'failed'>): Secrets {
-  return new Secrets({ paths, env, settings: async () => (await loadConfig({ paths, env })).config.secrets, ...told })
+  return new Secrets({
+    paths,
+    env,
+    settings: async () => (await loadConfig({ paths, env })).config.secrets,
+    ...callbacks,
+  })
 }

@@ -49,7 +49,7 @@ export function secretValues(config: Partial<Config>, env: Env): string[] {
   return keys.flatMap(key => readSecret(valueAt(config, key) as string | undefined, env) ?? [])
 }
 
-/** What a person is told of a reference that `readSecret` could not follow. */
+/** Explains to a person why `readSecret` could not follow a reference. */
 export function explainUnread(setting: string): string {
   const name = secretName(setting)
   if (name !== undefined) return `the secret ${name}, which cannot be read now. See why: pcc secrets list --check`

@@ -26,7 +26,7 @@ export interface Delivery {
 }
 
 interface Times {
-  /** How long a single row waits for others: well below the two seconds within which a person must be told. */
+  /** How long a single row waits for others: well below the two seconds within which a person must be notified. */
   gatherMs: number
   /** A burst is over when nothing new has come for this long. */
   burstPauseMs: number
@@ -264,7 +264,7 @@ type QuietSettings = Pick<NotifySettings, 'quiet_hours' | 'working_days' | 'wake
 
 const DAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 
-/** When a person may be told: now (undefined), or from a later time, by the wall clock of this machine. */
+/** When a person may be notified: now (undefined), or from a later time, by the wall clock of this machine. */
 export function quietUntil(kind: NoticeKind, settings: QuietSettings, now: number): number | undefined {
   if (settings.wake_for.includes(kind) || !isQuiet(new Date(now), settings)) return undefined
   const ends = [0, ...(readHours(settings.quiet_hours ?? '') ?? []).map(({ to }) => to)].sort((a, b) => a - b)

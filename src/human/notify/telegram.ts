@@ -173,7 +173,7 @@ export interface TelegramAnswers {
   signal: AbortSignal
   /** Values that never leave the machine. */
   hidden: readonly string[]
-  /** Does what somebody orders in the chat, such as `/task …`, and returns what they are told. `id` is the same if it comes twice. */
+  /** Does what somebody orders in the chat, such as `/task …`, and returns the reply. `id` is the same if it comes twice. */
   order?: ((text: string, by: { name: string; id: number }) => Promise<string>) | undefined
 }
 

@@ -203,7 +203,7 @@ export class CodeGraph {
   }
 }
 
-/** Who calls it cannot be told, because what the call is made on is not known. */
+/** Whether methods of this name are so common that callers cannot be found, because the type of the object is not known. */
 function isGeneric({ kind, name }: CodeDefinition): boolean {
   return kind === 'method' && GENERIC_METHODS.has(name)
 }

@@ -22,7 +22,7 @@ type Row = [
   chunks: [start: number, lines: number, header: (number | string)[], definition?: string][],
 ]
 
-/** Of a longer signature only the beginning is shown. */
+/** A longer signature is cut to this. */
 const LONGEST_SIGNATURE = 100
 
 /** Texts that files of several languages contain, the most usual last: a small text becomes shorter if it can refer to them. */

@@ -10,7 +10,7 @@ export interface AdviceQuestion {
   event_type: string
   /** The normalised request, or the question. */
   text: string
-  /** Of a request. */
+  /** Set for a request. */
   risk?: Risk | undefined
   now: number
   policy: PolicyValues

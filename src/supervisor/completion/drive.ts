@@ -172,7 +172,7 @@ async function enqueueAsIs(work: FinishedWork, settings: CompletionSettings, dep
   )
 }
 
-/** A person accepts the work with the concerns that they were told: it is merged, or done where there is nothing to merge. */
+/** A person accepts the work although they were shown concerns: it is merged, or done where there is nothing to merge. */
 async function acceptWork(
   work: FinishedWork,
   { facts, settings }: { facts: KnownCompletionFacts; settings: CompletionSettings },

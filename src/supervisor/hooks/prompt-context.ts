@@ -17,13 +17,13 @@ export interface PromptContextDeps {
   /** The preset of a role (`profiles/<role>.toml`). */
   profile?(role: string, context: HookContext): Promise<Pick<RoleProfile, 'text'> | undefined>
   /** What was learned before, as lines with their sources. */
-  learned?(event: Told, context: HookContext): Promise<string | undefined>
+  learned?(event: ContextEvent, context: HookContext): Promise<string | undefined>
   budgetMs?: number
 }
 
-type Told = HookEventOf<'session_start'> | HookEventOf<'prompt'>
+type ContextEvent = HookEventOf<'session_start'> | HookEventOf<'prompt'>
 
-/** One thing that the agent is told, with where it is from. `key` is set if it is told once. */
+/** One thing that the agent is shown, with its source. `key` is set if it is shown only once. */
 interface Piece {
   text: string
   key?: string
@@ -31,7 +31,7 @@ interface Piece {
 
 /** A person waits for the first answer of the agent: what takes longer is left out. */
 const BUDGET_MS = 150
-/** The share of it for the sources; the rest is for noting what was told. */
+/** The share of it for the sources; the rest is for noting what was shown. */
 const GATHERING = 0.6
 /** The whole context; one note must not crowd out the rest. */
 const LONGEST = { all: 9_000, need: 240, note: 1_000, preset: 1_800, learned: 4_800 }
@@ -39,7 +39,7 @@ const MOST = { needs: 5, notes: 3 }
 
 /**
  * Tells an agent at its start what waits for the person and how its role works, with a prompt the notes of the project that
- * fit it, and with both what was learned before. Every piece says where it is from, none is told twice in a conversation, and nothing is said where nothing fits.
+ * fit it, and with both what was learned before. Every piece says where it is from, none is shown twice in a conversation, and nothing is said if nothing fits.
  */
 export function tellContext(deps: PromptContextDeps): AnswerEvent<'session_start' | 'prompt'> {
   return async (event, context) => {
@@ -71,7 +71,7 @@ interface Gathering {
   isOver(): boolean
 }
 
-async function gather(event: Told, context: HookContext, { deps, gathered, isOver }: Gathering): Promise<void> {
+async function gather(event: ContextEvent, context: HookContext, { deps, gathered, isOver }: Gathering): Promise<void> {
   const source = async (at: number, read: () => Promise<Piece[]>) => {
     try {
       gathered[at] = await read()
@@ -111,7 +111,11 @@ async function needPieces(context: HookContext, { needs }: PromptContextDeps): P
 }
 
 /** What agents and people said before is fenced off: it is experience, and no instruction. */
-async function learnedPieces(event: Told, context: HookContext, { learned }: PromptContextDeps): Promise<Piece[]> {
+async function learnedPieces(
+  event: ContextEvent,
+  context: HookContext,
+  { learned }: PromptContextDeps,
+): Promise<Piece[]> {
   const text = await learned?.(event, context)
   if (text === undefined) return []
   const lines = fenceText(cut(text, LONGEST.learned))
@@ -129,8 +133,8 @@ function noteText({ file, title, by, body }: Note): string {
   return `A note of the project: ${title} (${from})\n${fenceText(cut(body, LONGEST.note))}`
 }
 
-/** What was not told in this conversation yet. After the vendor dropped its context, everything is news again. */
-async function tellNews(event: Told, { paths }: HookContext, pieces: readonly Piece[]) {
+/** Shows what this conversation has not seen yet. After the vendor dropped its context, everything is news again. */
+async function tellNews(event: ContextEvent, { paths }: HookContext, pieces: readonly Piece[]) {
   const isDropped = event.kind === 'session_start' && (event.source === 'compact' || event.source === 'clear')
   if (pieces.length === 0 && !isDropped) return undefined
   const news = await changeSessionNotes(paths, event, notes => {

@@ -25,7 +25,7 @@ const SessionNotes = z.object({
   steps: z.record(z.string(), z.object({ text: z.string(), open: z.boolean() })).default({}),
   /** What was said already, by a key and when. */
   said: z.record(z.string(), z.number()).default({}),
-  /** How often the vendor dropped the context of the conversation: what the agent was told before is forgotten. */
+  /** How often the vendor dropped the context of the conversation: the agent has forgotten what it was shown before. */
   contexts: z.number().default(0),
   /** Calls since the last delegation by who makes them, and what the project's own file about it holds. */
   delegation: z.record(z.string(), z.object({ count: z.number(), digest: z.string() })).default({}),

@@ -83,7 +83,7 @@ function gatherCases(broker: MemoryBroker, reader: MemoryReader): CaseSources {
   const shown = new Map(
     [...new Set(recalls.flatMap(({ items }) => items))].flatMap(id => {
       const item = broker.item(id, reader)
-      // Nobody sees whether an agent did what a person's pattern told it.
+      // Whether an agent did what a person's pattern said cannot be seen.
       return item?.kind === 'procedure' && item.type === 'command' ? [[id, { item, records: read(item) }] as const] : []
     }),
   )

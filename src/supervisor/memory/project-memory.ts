@@ -53,7 +53,7 @@ export interface ProjectMemory extends Disposable {
   recall(query: RecallQuery): Promise<RecalledItem[]>
   /** Records what an attempt was shown, or would have been. */
   noteRecall(task: Task, shown: { arm: Arm; items: readonly RecalledItem[]; agent: string | null }): Promise<void>
-  /** Records what a conversation was told that pcc did not start, each item once. */
+  /** Records what was shown to a conversation that pcc did not start, each item once. */
   noteShown(project: string, items: readonly RecalledItem[], to: Omit<RecallQuery, 'project' | 'text'>): Promise<void>
   recallOf(task: string, attempt: number): RecordOf<'recall'> | undefined
   knownFixes(key: string): readonly KnownFix[]
@@ -112,11 +112,11 @@ export function openProjectMemory(
     }
     return unchecked.size === 0
   }
-  /** The thresholds of each session, and what a conversation was told. Thresholds are read when a session begins: nothing changes in the middle of one. */
-  const sessions = new Map<string, { policy: PolicyValues; told: Set<string> }>()
+  /** The thresholds of each session, and what each conversation was shown. Thresholds are read when a session begins: nothing changes in the middle of one. */
+  const sessions = new Map<string, { policy: PolicyValues; shown: Set<string> }>()
   const sessionOf = (reader: MemoryReader) => {
     const key = JSON.stringify([reader.session, reader.role])
-    const known = sessions.get(key) ?? { policy: policyFor(broker.records('policy', reader), reader), told: new Set() }
+    const known = sessions.get(key) ?? { policy: policyFor(broker.records('policy', reader), reader), shown: new Set() }
     if (reader.session !== null) sessions.delete(key)
     if (reader.session !== null) sessions.set(key, known)
     for (const oldest of [...sessions.keys()].slice(0, -MOST_SESSIONS)) sessions.delete(oldest)
@@ -167,8 +167,8 @@ export function openProjectMemory(
     },
     async noteShown(project, items, to) {
       const reader = await readerOf({ project, ...to })
-      const { told } = sessionOf(reader)
-      const news = items.map(({ id }) => id).filter(id => !told.has(id))
+      const { shown } = sessionOf(reader)
+      const news = items.map(({ id }) => id).filter(id => !shown.has(id))
       if (news.length === 0) return
       const id = recordId(`recall ${reader.session} ${news.join(' ')}`, 'own-')
       broker.write([
@@ -178,7 +178,7 @@ export function openProjectMemory(
           ...{ arm: 'with', items: news, evidence: [`session:${reader.session}`] },
         }),
       ])
-      for (const id of news) told.add(id)
+      for (const id of news) shown.add(id)
     },
     recallOf(task, attempt) {
       const record = broker.record(recallId(task, attempt), AS_PERSON)

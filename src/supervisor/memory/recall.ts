@@ -51,7 +51,7 @@ const LONGEST_TEXT = 6_000
 const NEAR_WEIGHT = 0.5
 
 /**
- * Vectors of episodes, made by the provider of the knowledge engine in its process. Whatever fails, nobody is told: words alone decide then. Text that
+ * Vectors of episodes, made by the provider of the knowledge engine in its process. A failure is not reported: words alone decide then. Text that
  * names a file which a rule keeps from agents is not sent.
  */
 export interface EpisodeVectors {

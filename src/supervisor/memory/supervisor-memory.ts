@@ -35,7 +35,7 @@ export interface MemoryCaller {
   agent?: string | null
   role?: string | null
   session?: string | null
-  /** An agent that pcc did not start is told it: it waits for no provider, and what it is shown is recorded. */
+  /** It is for an agent that pcc did not start: no provider is waited for, and what is shown is recorded. */
   isHook?: boolean
 }
 

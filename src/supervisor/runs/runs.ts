@@ -253,7 +253,7 @@ export class RunManager {
   }
 }
 
-/** What somebody is told who starts a run where another one is open. */
+/** The message for a person who starts a run while another one is open there. */
 function describeThere({ id, state, target, stopping }: RunRow) {
   const name = targetName(target)
   if (state === 'running' && stopping) {

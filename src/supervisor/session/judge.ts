@@ -142,7 +142,7 @@ export function permissionRow(
   }
 }
 
-/** The reason as a person is told it: a yes to a call that names a path which the sandbox hides does nothing to that path. */
+/** The reason in the words that a person sees: a yes to a call that names a path which the sandbox hides does nothing to that path. */
 export function tellPerson(
   reason: string,
   { request, assessment }: Pick<PermissionRowInput, 'request' | 'assessment'>,

@@ -16,7 +16,7 @@ import type { SessionContext } from './context.ts'
 import { mayCall, replyRefused } from './task-tools.ts'
 
 /** The most that one session may tell. */
-const MOST_TOLD = 50
+const MOST_REMEMBERED = 50
 const MOST_FORGOTTEN = 20
 /** What is not erased by then is erased by the upkeep: other sessions wait in the same process. */
 const ERASE_MS = 20
@@ -28,7 +28,7 @@ export async function recallFor(query: string, call: SessionContext): Promise<To
   return { ok: true, text: known ?? 'Nothing is known about that.' }
 }
 
-interface Told {
+interface NewMemory {
   text: string
   about: string
   kind?: 'fact' | 'anti_pattern' | undefined
@@ -39,13 +39,13 @@ interface Told {
 }
 
 /** `remember`: the word of an agent, which never becomes a rule. */
-export async function rememberFor(told: Told, call: SessionContext): Promise<ToolReply> {
-  if (!mayCall('remember', MOST_TOLD, call))
-    return replyRefused(`${MOST_TOLD} things are the most; put the rest into your report`)
-  const { about, missing } = filesAbout(workDirectory(call.live.row), told.text, told.files)
+export async function rememberFor(memory: NewMemory, call: SessionContext): Promise<ToolReply> {
+  if (!mayCall('remember', MOST_REMEMBERED, call))
+    return replyRefused(`${MOST_REMEMBERED} things are the most; put the rest into your report`)
+  const { about, missing } = filesAbout(workDirectory(call.live.row), memory.text, memory.files)
   if (missing.length > 0) return replyRefused(`there is no file ${missing.join(', ')} in the project`)
   return use(call, (broker, reader, { share_after_days }) => {
-    const record = recordOf({ ...told, about_files: about }, { reader, share_after_days }, call)
+    const record = recordOf({ ...memory, about_files: about }, { reader, share_after_days }, call)
     const { refused: wrong } = broker.write([record], { hidden: [...call.live.settings.secrets] })
     if (wrong[0]) return replyRefused(wrong[0].problem)
     const names = record.kind === 'fact' ? record.about.map(({ path }) => path) : []
@@ -54,7 +54,7 @@ export async function rememberFor(told: Told, call: SessionContext): Promise<Too
   })
 }
 
-/** `forget`: an agent takes back what it told in this session, and nothing else. */
+/** `forget`: an agent takes back what it remembered in this session, and nothing else. */
 export async function forgetFor(id: string, call: SessionContext): Promise<ToolReply> {
   if (!mayCall('forget', MOST_FORGOTTEN, call)) return replyRefused(`${MOST_FORGOTTEN} times are the most`)
   return use(call, (broker, reader) => {
@@ -97,7 +97,7 @@ function recordOf(
     category = 'convention',
     instead,
     for: whom = 'project',
-  }: Told & {
+  }: NewMemory & {
     about_files: RecordOf<'fact'>['about']
   },
   { reader, share_after_days }: { reader: MemoryReader; share_after_days: number },

@@ -32,7 +32,7 @@ export interface SessionResume {
   budget?: StartSession['budget']
   /** The model from now on. */
   model?: string | undefined
-  /** What the agent is told: the session stood still for something that has changed. */
+  /** What the agent gets to read: what the session waited for has changed. */
   words?: string | undefined
 }
 
@@ -126,8 +126,8 @@ async function mayChangeAccount(
 
 /** Adds what is new, such as the report on work that came back. A resumed conversation needs nothing but that. */
 function promptOf({ prompt, resume }: RestoredSession, news: (string | undefined)[]): string {
-  const told = news.filter(text => text !== undefined)
-  return [...(resume && told.length > 0 ? [] : [prompt]), ...told].join('\n\n')
+  const texts = news.filter(text => text !== undefined)
+  return [...(resume && texts.length > 0 ? [] : [prompt]), ...texts].join('\n\n')
 }
 
 /** The session as the person wants it from now on. Limits that the new budget does not name stay as they were. */

@@ -56,7 +56,7 @@ async function dispatch(name: AgentToolName, input: unknown, call: SessionContex
     case 'recall':
       return checked('recall', input, ({ query }) => recallFor(query, call))
     case 'remember':
-      return checked('remember', input, told => rememberFor(told, call))
+      return checked('remember', input, memory => rememberFor(memory, call))
     case 'forget':
       return checked('forget', input, ({ id }) => forgetFor(id, call))
     case 'memory_report':

@@ -22,7 +22,7 @@ export type NotedDependencies = z.infer<typeof NotedDependencies>
 const NotedWarmFile = NotedDependencies.extend({
   /** The latest change time of anything in it, private data of tools included. */
   all: z.number(),
-  /** For a copy, what told the state of the project's folder at that time. */
+  /** For a copy, the state of the project's folder from which it was made. */
   source: z.string().nullable(),
 })
 export type NotedWarmFile = z.infer<typeof NotedWarmFile>

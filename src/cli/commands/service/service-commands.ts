@@ -152,7 +152,7 @@ async function showLogs(
 async function sendAlert(context: CommandContext): Promise<void> {
   const { tellPerson } = await import('../notify.ts')
   const text = `The daemon of PerpetualCC on ${hostname()} could not be kept running, and the system has given up. Nothing works there now. See: pcc service status, pcc service logs`
-  const told = await tellPerson({ kind: 'error', title: 'PerpetualCC is down', text, sound: true }, context)
-  if (context.json) context.out(JSON.stringify({ channels: told }))
-  else context.out(told.length > 0 ? `Told on ${told.join(', ')}.` : 'No channel is set up: nobody was told.')
+  const channels = await tellPerson({ kind: 'error', title: 'PerpetualCC is down', text, sound: true }, context)
+  if (context.json) context.out(JSON.stringify({ channels }))
+  else context.out(channels.length > 0 ? `Told on ${channels.join(', ')}.` : 'No channel is set up: nobody was told.')
 }

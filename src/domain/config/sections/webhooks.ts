@@ -5,7 +5,7 @@ import { count, flag, path, type Setting, tables, text, texts, word } from '../s
 const reference = /^(secret|env):[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const name = new RegExp(`^(?!(${WEBHOOK_SOURCES.join('|')})$)[a-z][a-z0-9-]{0,39}$`)
 
-/** Messages from and to other programs (docs/webhooks.md). A project has no say in who may start work, or who is told of it. */
+/** Messages from and to other programs (docs/webhooks.md). A project cannot decide who may start work, or who gets its events. */
 export const WEBHOOK_SETTINGS = {
   'webhooks.start_runs': flag({
     standard: true,

@@ -13,7 +13,7 @@ export interface TestLanguage {
   named?: RegExp
   /** Marks that make a function a test. */
   marked?: RegExp
-  /** Definitions of functions; others are told by the grammar of functions without a name. */
+  /** Definitions of functions. The grammar of functions without a name finds the others. */
   functions: RegExp
   /** Calls, and last names of marks and of chains, that leave out a test. */
   skips: RegExp
