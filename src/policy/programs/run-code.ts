@@ -26,8 +26,7 @@ const ALARMING: RegExp[] = [
 
 /** Judges program text from the command line or standard input: never LOW, and HIGH if it does more than compute. */
 export function judgeInline(call: ProgramCall, code: Arg): undefined {
-  if (!code.known)
-    return call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
+  if (!code.known) return call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
   if (PRINTS_A_TEXT.test(code.value) || PRINTS_A_VERSION.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
   const computes = COMPUTING.test(call.name) && onlyComputes(call.name, code.value)
