@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { isZone } from '../../base/clock.ts'
-import { AcceptFile, StopDaemon } from '../../domain/api.ts'
+import { AcceptFile, CheckSecrets, StopDaemon, UnlockSecrets } from '../../domain/api.ts'
 import type { Report } from '../../domain/report.ts'
 import { gatherReport } from '../../supervisor/report/gather.ts'
 import { parseSince } from '../../tasks/schedules.ts'
@@ -60,4 +60,33 @@ export async function readReport(
       memory: daemon.memory.measure,
     },
   )
+}
+
+/**
+ * What the daemon has to know of secrets. No route returns a value. The guard refuses agents here as on every route that changes
+ * something, and `pcc secrets` asks for `/secrets/forget` before it writes: whoever is refused there writes nothing.
+ */
+export function secretRoutes(app: FastifyInstance, { secrets, log }: DaemonContext): void {
+  app.post('/secrets/forget', async () => {
+    secrets.forget()
+    return { ok: true }
+  })
+
+  app.post('/secrets/unlock', async request => {
+    const { passphrase } = parseRequest(UnlockSecrets, request.body, 'POST /secrets/unlock')
+    await secrets.unlock(passphrase)
+    log.info({}, 'the file of secrets is unlocked')
+    return { ok: true }
+  })
+
+  app.post('/secrets/check', async request => {
+    const { names } = parseRequest(CheckSecrets, request.body, 'POST /secrets/check')
+    const found = await Promise.all(names.map(name => secrets.lookUp(name)))
+    return { secrets: names.map((name, index) => describeSecret(name, found[index])) }
+  })
+}
+
+function describeSecret(name: string, found: Awaited<ReturnType<DaemonContext['secrets']['lookUp']>> | undefined) {
+  const problem = found && 'problem' in found ? found.problem : null
+  return { name, in: found && 'in' in found ? found.in : null, problem }
 }
