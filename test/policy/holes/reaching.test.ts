@@ -266,3 +266,32 @@ test('a select is a read only with functions that are known to compute', () => {
     ].map(text => `psql -c "${text}"`),
   )
 })
+
+test('a variable or a value that only looks like one of these is not taken for it', () => {
+  for (const set of ['XHUSKY=0', 'HUSKYX=0', 'HUSKY=00', 'HUSKY=10', 'XSKIP=a', 'SKIPX=a', 'LEFTHOOKX=0', 'SKIP='])
+    assert.equal(judge(`${set} git commit -m x`).plain, true, set)
+  for (const set of [
+    'X=products',
+    'X=preprod',
+    'X=livestream',
+    'X=1.2.3.4.5',
+    'X=a:1',
+    'X=a:123456',
+    'X=a.b.c.1',
+    'X=a.',
+  ])
+    assert.equal(judge(`${set} npm test`).plain, true, set)
+  assertAsked(
+    [
+      'PROD',
+      'Production',
+      'a@evil.example',
+      'evil.example/x',
+      '1.2.3.4',
+      'a:80',
+      'a:65535',
+      'localhost,evil.example',
+    ].map(value => `X=${value} npm test`),
+  )
+  assertAsked(['NODE_ENVX=production npm run build', 'VERSIONX=evil.example npm test', 'HUSKY=0 git commit -m x'])
+})
