@@ -38,9 +38,13 @@ export async function readTasks(text: string, format: TaskFormat, path: string):
     const checked = ImportedTask.safeParse(value)
     if (!checked.success) {
       // A mistyped field is the cause of one that is missing.
-      const { issues } = checked.error
-      const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]
-      problems.push({ ...place, problem: `${issue?.path.join('.') || 'task'}: ${issueText(issue)}` })
+      const unknown = checked.error.issues.flatMap(issue => (issue.code === 'unrecognized_keys' ? issue.keys : []))
+      const issue = checked.error.issues.find(({ code }) => code !== 'unrecognized_keys')
+      const texts = [
+        ...(unknown.length > 0 ? [`there is no field ${unknown.map(key => JSON.stringify(key)).join(', ')}`] : []),
+        ...(issue ? [`${issue.path.join('.') || 'task'}: ${issueText(issue)}`] : []),
+      ]
+      problems.push({ ...place, problem: texts.join('; ') })
       continue
     }
     const { id } = checked.data

@@ -312,7 +312,7 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
     ['jsonl', '{"title":"a","after":["nowhere"]}', /line 1, column 1: no task has the id or title "nowhere"/],
     ['markdown', '# P\n\n- One\n- Two (after: Onn)', /line 4, column 7: no task has the id or title "Onn"/],
     ['markdown', '- One\n- Two (after: two)', /line 2, column 7: a task cannot come after itself/],
-    ['yaml', 'tasks:\n  - titel: A\n', /line 2, column 5: .*titel/],
+    ['yaml', 'tasks:\n  - titel: A\n', /line 2, column 5: there is no field "titel"; title: it is missing/],
     ['markdown', '- [ ] A\n- [ ] B (after: A', /line 2, column 9: what a task comes after stands at the end/],
     ['markdown', '- A\n- B (needs: A) soon', /line 2, column 5: what a task comes after stands at the end/],
     ['markdown', '- A\n- B (after: )', /line 2, column 5: it names no task/],
