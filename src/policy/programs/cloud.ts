@@ -249,7 +249,7 @@ function isWhole({ args }: ProgramCall, line: string): boolean {
 /** Clouds, clusters and hosting: HIGH for destroying, MEDIUM for reading and changing. */
 export const INFRA: ProgramRules = {
   ...named(
-    'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst pulumi terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent',
+    'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent',
     call =>
       worksHere(call) ? call.say('infra.read', 'MEDIUM', `${call.name} runs on this machine`) : CLOUD_TOOL(call),
   ),
@@ -267,6 +267,19 @@ export const INFRA: ProgramRules = {
     otherwise: changes,
     paths: true,
     valued: VALUED,
+    flags: CLOUD_FLAGS,
+  }),
+  // Its `destroy` is also called `down` and `dn`.
+  pulumi: verbs({
+    rows: [
+      [/^(down|dn)( |$)/, 'HIGH', 'infra.destroy', GONE],
+      [/^(refresh|import)( |$)/, 'HIGH', 'infra.change', 'changes the state of the stack'],
+      RUNS_HERE,
+      ...CLOUD,
+    ],
+    otherwise: changes,
+    paths: true,
+    valued: [...VALUED, '-s', '--stack', '-C', '--cwd'],
     flags: CLOUD_FLAGS,
   }),
   kubectl,
