@@ -148,7 +148,7 @@ export function go(call: ProgramCall): undefined {
 
 /** Whether a word is the path of something in the project for certain. */
 function isInProject({ scope: { cwd }, fence }: ProgramCall, { known, value }: Arg): boolean {
-  return known && cwd !== undefined && locatePath(value, cwd, fence).where === 'inside'
+  return known && cwd !== undefined && locatePath(value.replace(/^=/, ''), cwd, fence).where === 'inside'
 }
 
 function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefined {
