@@ -93,6 +93,10 @@ function writeDaemonScript(esbuild: string, building: string, target: string): v
   ]
   const out = `--outfile=${scriptIn(building)}`
   execFileSync(esbuild, [DAEMON, ...shape, ...wrapped, out, ...keptOutside(building)], { cwd: building, stdio: 'pipe' })
+  // A script has none, and would fail only where it is used.
+  const used = /\bimport_meta\.\w+/.exec(readFileSync(scriptIn(building), 'utf8'))?.[0]
+  if (used !== undefined)
+    throw new Error(`the daemon uses ${used.replace('_', '.')}: use createRequire(import.meta.url) instead`)
   writeFileSync(join(building, DAEMON), loaderOf(target))
 }
 

@@ -4,7 +4,7 @@ import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 
 /** Path of the Claude Code that is installed with us. */
 export function bundledProgram(): string {
-  const require = createRequire(import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
+  const require = createRequire(createRequire(import.meta.url).resolve('@anthropic-ai/claude-agent-sdk'))
   const plain = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}`
   const found = [plain, `${plain}-musl`].flatMap(name => {
     try {
