@@ -13,8 +13,8 @@ import { isGreen, tell, tellTotals } from './testing/told.ts'
 // which starts every pcc from its source instead of a bundle, and --changed [commit], which runs the tests that a change since
 // that commit can affect. A process that outlives its test file fails the run.
 
-/** A test with a real agent is several processes, which wait for one another: two tests per core leave a tenth of it idle. */
-const AT_WORK = 2 * availableParallelism() + 1
+/** A test with a real agent is several processes; more than two tests per core only make all of them slower. */
+const AT_WORK = 2 * availableParallelism()
 /** In addition, files that wait nearly all of the time. */
 const WAITING = 2
 const INTERRUPTED = 130

@@ -30,7 +30,14 @@ const PAIRS: [everyday: string[], reaching: string[]][] = [
       'go -C ./tools/gen test ./...',
       'tsc -b --clean',
     ],
-    ['go -C /etc list', 'go vet -C=/tmp/evil', 'go -C ../other build', 'go -C "$X" build', 'go build -o main.go .', 'tsc --outFile src/a.js'],
+    [
+      'go -C /etc list',
+      'go vet -C=/tmp/evil',
+      'go -C ../other build',
+      'go -C "$X" build',
+      'go build -o main.go .',
+      'tsc --outFile src/a.js',
+    ],
   ],
   [
     ['less +F logs/dev.log', 'less +G a', 'less +120 a', 'less +/word a'],

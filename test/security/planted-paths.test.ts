@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
@@ -128,4 +128,40 @@ test('the settings of the kernel cannot be written, and a folder closed to its o
   const said = await run('echo core > /proc/sys/kernel/core_pattern; mkdir -p /tmp/a/b; chmod 000 /tmp/a/b /tmp/a')
   assert.match(said, /Read-only file system|Permission denied/)
   assert.deepEqual(execFileSync('ls', ['-A', join(home, '.perpetualcc/run/boxes')], { encoding: 'utf8' }), '')
+})
+
+test('a repository that names the program from which missing objects are fetched does not have it run', async t => {
+  const { home, project, run, host } = openHome(t)
+  const sprung = join(home, 'sprung')
+  const payload = join(home, 'payload.sh')
+  writeFileSync(payload, `#!/bin/sh\ntouch '${sprung}'\n`, { mode: 0o755 })
+  for (const folder of ['in', 'out']) {
+    mkdirSync(join(project, folder))
+    writeFileSync(join(project, folder, 'a'), folder)
+  }
+  host('add', '.')
+  host('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub`)
+  host('-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '-qm', 'one')
+  host('sparse-checkout', 'set', '--cone', '--sparse-index', 'in')
+  const tree = host('rev-parse', 'HEAD:out').trim()
+  for (const [name, value] of Object.entries({
+    'core.repositoryformatversion': '1',
+    'extensions.partialClone': 'evil',
+    'remote.evil.url': join(project, '.git'),
+    'remote.evil.promisor': 'true',
+    'remote.evil.uploadpack': payload,
+  }))
+    host('config', name, value)
+  rmSync(join(project, '.git/objects', tree.slice(0, 2), tree.slice(2)))
+  assert.match(await run('echo inside'), /inside/)
+  assert.equal(existsSync(sprung), false)
+  execFileSync('git', ['ls-files', '-s', '-z', '--stage'], { cwd: project, env: bareEnv(home), stdio: 'ignore' })
+  assert.equal(existsSync(sprung), true, 'git by itself runs it')
+})
+
+test('settings of a worktree that are a link are not made where it leads', async t => {
+  const { home, project, run } = openHome(t)
+  symlinkSync(join(home, 'made-by-link'), join(project, '.git/config.worktree'))
+  await run('true').catch(() => undefined)
+  assert.equal(existsSync(join(home, 'made-by-link')), false)
 })

@@ -1,5 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
 import { withWholePath } from '../search-path.ts'
+import { findProgram } from './find-program.ts'
+import { brandCommand, HELPER_MARKER } from './marker.ts'
 
 /** A program that ends soon and gets all its input at its start. */
 export interface ShortCommand {
@@ -106,13 +108,20 @@ export async function runInThisProcess(run: ShortCommand, signal?: AbortSignal):
   return promise
 }
 
-/** Runs a program while this whole process stands still: only for callers that cannot wait in another way. */
+/**
+ * Runs a program while this whole process stands still: only for callers that cannot wait in another way. It is branded like what the helper
+ * starts: what it can be made to run does not speak for a person.
+ */
 export function runShortSync(run: ShortCommand): ShortCommandResult {
   const env = withWholePath(run.env)
   const options = { cwd: run.cwd, env, input: run.input ?? '', encoding: 'utf8', detached: true } as const
   const limits = { timeout: run.timeoutMs, maxBuffer: run.maxBytes, killSignal: 'SIGKILL' } as const
   try {
-    const { error, pid, status, signal, stdout, stderr } = spawnSync(run.command, run.args, { ...options, ...limits })
+    const plain = { command: run.command, args: [...run.args] }
+    // A program that is not there is reported as missing, and not as an error of the shell.
+    const isThere = findProgram(run.command, env) !== undefined
+    const { command, args } = isThere ? brandCommand(HELPER_MARKER, plain.command, plain.args) : plain
+    const { error, pid, status, signal, stdout, stderr } = spawnSync(command, args, { ...options, ...limits })
     if (!error) return ended(status, signal, [stdout, stderr])
     // The rest of the group; 0 is the pid of a program that did not start.
     if (pid > 0) killGroup(pid)

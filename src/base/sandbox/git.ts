@@ -139,6 +139,10 @@ function submodulesIn(top: string, own: string): string[] {
       PATH: pathOutsideProjects(process.env['PATH'], [top]),
       GIT_CONFIG_NOSYSTEM: '1',
       GIT_CONFIG_GLOBAL: '/dev/null',
+      // A missing object of a partial clone would be fetched by a program that the repository names.
+      GIT_ALLOW_PROTOCOL: 'none',
+      GIT_NO_LAZY_FETCH: '1',
+      GIT_OPTIONAL_LOCKS: '0',
     },
     timeoutMs: 30_000,
     maxBytes: MOST_BYTES,

@@ -1,4 +1,14 @@
-import { closeSync, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
@@ -338,7 +348,9 @@ export function identifyMounts(
   return JSON.stringify([files, paths, ids])
 }
 
-/** Git reads this file if the repository has settings per worktree; an empty file changes nothing. */
+/** Git reads this file if the repository has settings per worktree; an empty file changes nothing. A link is refused where links are looked for. */
 function ensureWorktreeConfig(own: string): void {
-  closeSync(openSync(join(own, 'config.worktree'), 'a'))
+  const path = join(own, 'config.worktree')
+  if (lstatSync(path, { throwIfNoEntry: false })) return
+  closeSync(openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o666))
 }

@@ -44,7 +44,7 @@ export function findingsInGit(path: string, text: string): TrustFinding[] {
 /** The hooks that Git LFS installs. */
 const LFS_LINE = /^\s*(#.*|command -v git-lfs .*|git lfs [\w-]+ "\$@")?$/
 const RUNS =
-  /^(core\.(fsmonitor|hookspath|sshcommand|gitproxy|askpass|editor|pager)|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program|credential\.(.*\.)?helper|include\.path|includeif\..*\.path)$/is
+  /^(core\.(fsmonitor|hookspath|sshcommand|gitproxy|askpass|editor|pager)|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack|vcs)|hook\..*\.command|include\.path|includeif\..*\.path)$/is
 
 function isHarmless(name: string, value: string): boolean {
   if (name === 'core.fsmonitor') return /^(true|false|yes|no|on|off|0|1|)$/i.test(value)
@@ -100,5 +100,12 @@ function overridesFor(name: string): [string, string][] {
   if (/^diff\.(external|.*\.command)$/s.test(name)) return [[name, 'echo']]
   if (/^merge\..*\.driver$/s.test(name)) return [[name, 'git merge-file --marker-size=%L %A %O %B']]
   if (/^credential\./.test(name)) return [[name, '']]
+  const [, hook] = /^hook\.(.*)\.command$/s.exec(name) ?? []
+  if (hook !== undefined)
+    return [
+      [`hook.${hook}.enabled`, 'false'],
+      [name, 'false'],
+    ]
+  if (/^remote\..*\.(uploadpack|receivepack)$/s.test(name)) return [[name, 'false']]
   return /^(core\.(sshcommand|gitproxy|askpass|editor)|gpg\.)/.test(name) ? [[name, 'false']] : []
 }

@@ -113,7 +113,7 @@ async function hardenWith(
   const isBare = folder !== undefined && folder.own === folder.top
   // Git would take a directory with HEAD, objects and refs for a repository, whoever put them there. Versions before 2.38 always do.
   const base: Settings = [...settings, ['safe.bareRepository', isBare ? 'all' : 'explicit']]
-  if (commands.every(([command = '']) => ONLY_NAMES.has(command)))
+  if (commands.every(args => ONLY_NAMES.has(args[0] ?? '') && isReader(args)))
     return startWith(commands, folder, [...base, ['core.excludesFile', '/dev/null']])
   const all: Settings = [...base, ['core.excludesFile', await personalIgnoreFile()]]
   const others = await Promise.all(commands.map(otherWorktrees))
@@ -228,7 +228,7 @@ async function readSettings(file: string): Promise<string> {
   }
 }
 
-const NAMES_PROGRAMS = /\[\s*(include|filter|merge|diff)/i
+const NAMES_PROGRAMS = /\[\s*(include|filter|merge|diff|hook)/i
 
 /** Settings that override the programs that a repository names, in any of its files. */
 async function overridePrograms(folder: GitFolder, settings: Settings): Promise<Settings> {
@@ -243,7 +243,14 @@ async function overridePrograms(folder: GitFolder, settings: Settings): Promise<
     if (/^filter\..*\.(clean|smudge|process)$/is.test(name)) return [[name, '']]
     if (/^filter\..*\.required$/is.test(name)) return [[name, 'false']]
     if (/^merge\..*\.driver$/is.test(name)) return [[name, PLAIN_MERGE]]
-    return []
+    // Since version 2.54 git also runs hooks that settings name, wherever the folder of hooks is.
+    const [, hook] = /^hook\.(.*)\.(?:command|event|enabled)$/is.exec(name) ?? []
+    return hook === undefined
+      ? []
+      : [
+          [`hook.${hook}.enabled`, 'false'],
+          [`hook.${hook}.command`, 'false'],
+        ]
   })
 }
 

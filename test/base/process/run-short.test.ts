@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openForkServer } from '../../../src/base/process/fork-server.ts'
+import { brandOf, HELPER_MARKER } from '../../../src/base/process/marker.ts'
 import {
   problemOf,
   runInThisProcess,
@@ -148,6 +149,11 @@ test('another runner runs short programs until it is disposed', async () => {
   }
   assert.equal((await runShort(shell('echo own'))).stdout, 'own\n')
   assert.deepEqual(asked, ['sh'])
+})
+
+test('a program that is waited for without anything else happening does not speak for a person', () => {
+  const { stdout } = runShortSync(shell('grep "file locks" /proc/self/limits'))
+  assert.match(stdout, new RegExp(`\\b${brandOf(HELPER_MARKER)}\\b`))
 })
 
 test('a program that is waited for without anything else happening has the same ends', async t => {

@@ -37,6 +37,8 @@ test('programs that the settings of a repository name need trust, and a plain re
     ['diff.external', 'x'],
     ['merge.x.driver', 'x %A'],
     ['core.sshCommand', 'x'],
+    ['remote.evil.uploadpack', './x.sh'],
+    ['hook.lint.command', 'x'],
     ['core.hooksPath', 'tools'],
   ]
   for (const [name, value] of rows) {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runInThisProcess, setShortRunner } from '../../../src/base/process/run-short.ts'
 import { git, gitSeries } from '../../../src/workspace/git/git.ts'
-import { committerEnv } from '../../../src/workspace/git/harden.ts'
+import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
+import { committerEnv, hardenCall } from '../../../src/workspace/git/harden.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
 /** A repository in which every setting that can name a program names one that leaves a trace. */
@@ -169,6 +170,31 @@ test('a series passes outputs on byte by byte, takes every word as it is, and en
   ])
   assert.match(failed.ok ? '' : failed.stderr, /Needed a single revision/)
   assert.equal((await git(project, ['rev-parse', 'refs/heads/made'])).stdout, commit)
+})
+
+test('hooks that the settings of a repository name are switched off for every command that could run them', async t => {
+  const project = gitProject(t)
+  writeFileSync(
+    join(project, '.git/config'),
+    '[hook "x y"]\n\tcommand = touch sprung\n\tevent = reference-transaction\n',
+    { flag: 'a' },
+  )
+  const folder = await findGitFolder(project)
+  for (const args of [
+    ['update-ref', 'refs/heads/a', 'HEAD'],
+    ['symbolic-ref', 'HEAD', 'refs/heads/a'],
+    ['checkout', '-q', 'main'],
+    ['add', '.'],
+  ]) {
+    await using call = await hardenCall(folder, [args])
+    const settings = Object.entries(call.env).flatMap(([key, name]) =>
+      key.startsWith('GIT_CONFIG_KEY_') ? [`${name}=${call.env[key.replace('KEY', 'VALUE')]}`] : [],
+    )
+    assert.ok(
+      settings.includes('hook.x y.enabled=false') && settings.includes('hook.x y.command=false'),
+      args.join(' '),
+    )
+  }
 })
 
 test('a call that takes too long, says too much or is called off ends as a value', async t => {
