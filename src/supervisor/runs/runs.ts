@@ -27,6 +27,8 @@ export class RunManager {
   readonly #worker: KeyedWorker
   /** Runs whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
+  /** Sessions whose pause has not taken effect yet, and what follows then: a run may go on before that. */
+  readonly #pausing = new Map<string, 'rests' | 'goes on'>()
 
   constructor(deps: RunManagerDeps) {
     this.#deps = deps
@@ -107,8 +109,11 @@ export class RunManager {
   async follow(after: number, signal: AbortSignal): Promise<void> {
     const { store } = this.#deps
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
-      const run = kind === 'session.ended' ? (await store.sessions.get(subject))?.options.run : undefined
-      if (run) this.look(run.id)
+      const ended = kind === 'session.ended' ? await store.sessions.get(subject) : undefined
+      if (ended?.options.run) this.look(ended.options.run.id)
+      const then = this.#pausing.get(subject)
+      if (ended) this.#pausing.delete(subject)
+      if (then === 'goes on' && ended?.ended_as === 'paused') await this.#resumeSession(subject)
       if (WAKING.has(kind) || (kind.startsWith('task.') && !STEPS.has(kind))) await this.#lookAtOpenRuns()
       // A task may be verified and merged after its run has ended: its attempt is still closed then.
       if (kind === 'task.finished' || kind === 'task.readied' || kind === 'task.failed')
@@ -159,7 +164,10 @@ export class RunManager {
   async pause(id: string): Promise<void> {
     await this.#change(id, { state: 'paused', reason: null })
     await this.#deps.warmth.drop(id)
-    await this.#eachSession(id, session => this.#deps.pause(session))
+    await this.#eachSession(id, async session => {
+      if (!(await this.#isOver(session))) this.#pausing.set(session, 'rests')
+      await this.#deps.pause(session)
+    })
   }
 
   /** Goes on. With `env`, a run whose account cannot be used goes on with that environment, which may hold another key. */
@@ -167,7 +175,11 @@ export class RunManager {
     const replacing = env && (await this.#waitsForMending(id)) ? env : undefined
     if (replacing) await this.#keepEnvironment(id, replacing)
     // Its sessions come first: a check would take a session that is about to resume for one that waits, and begin another task.
-    await this.#eachSession(id, session => this.#deps.resume(session, replacing))
+    await this.#eachSession(id, async session => {
+      // It may have to finish a call of the model first.
+      if (this.#pausing.has(session) && !(await this.#isOver(session))) this.#pausing.set(session, 'goes on')
+      else await this.#deps.resume(session, replacing)
+    })
     await this.#change(id, { state: 'running', stopping: false, reason: null })
     // While the run was paused, finished work was not verified or merged.
     await this.#deps.completeAgain()
@@ -185,6 +197,14 @@ export class RunManager {
       if ((gate && faultOf(gate)) || (isPaused && session.retries > 0)) return true
     }
     return false
+  }
+
+  async #isOver(session: string): Promise<boolean> {
+    return (await this.#deps.store.sessions.get(session))?.state === 'ended'
+  }
+
+  async #resumeSession(id: string): Promise<void> {
+    await this.#deps.resume(id).catch(error => this.#deps.log.warn({ session: id, error }, 'not resumed'))
   }
 
   async #keepEnvironment(id: string, env: Record<string, string>): Promise<void> {

@@ -88,6 +88,21 @@ test('a run is paused, goes on, and is stopped after what is at work', async t =
   assert.deepEqual([status, body.error.code], [409, 'run_over'])
 })
 
+test('a run that goes on before its pause has taken effect does not stand still', async t => {
+  const agent = meeting({})
+  const world = await runWorld(t, agent)
+  await world.add('one')
+  const held = agent.holdAt('tool')
+  const { id } = await world.run()
+  const goOn = await held
+  await world.call('POST', `/runs/${id}/pause`, {})
+  const { body: resumed } = await world.call('POST', `/runs/${id}/resume`, {})
+  assert.equal(resumed.state, 'running')
+  goOn()
+  const { outcome, tasks } = await world.over(id)
+  assert.deepEqual([outcome, tasks], ['complete', { done: 1 }])
+})
+
 test('what is not a run, or not a request for one, is refused in words', async t => {
   const world = await runWorld(t, meeting({}))
   const unknown = await world.call('GET', '/runs/r-000000')
