@@ -136,7 +136,7 @@ async function checkAccount(facts: PreflightFacts): Promise<PreflightRow[]> {
     const release = ['pcc', 'quota', 'release', '--account', ref] as const
     if (gate?.held)
       return [{ area: 'account', says: 'you hold it back; work waits', fix: release.join(' '), command: release }]
-    if (gate && faultOf(gate)) return [describeFault(gate, facts)]
+    if (gate && faultOf(gate)) return isMissingLogin(gate, facts) ? [] : [describeFault(gate, facts)]
     if (gate?.closed_until != null && gate.closed_until > at) {
       const says = `a limit closes it until ${wakeTime(gate.closed_until, at)}; work waits until then`
       return [{ area: 'quota', says, fix: `pcc quota release --account ${ref} --now, if the limit is over` }]
@@ -147,12 +147,17 @@ async function checkAccount(facts: PreflightFacts): Promise<PreflightRow[]> {
   })
 }
 
+/** The check of the login says it, without the work that met the fault. */
+function isMissingLogin(gate: AccountGate, { kind, env }: PreflightFacts): boolean {
+  return faultOf(gate) === 'login' && !findLogin(kind, env)
+}
+
 /** The work that met the fault may be over by now, so its own remedy is not repeated here. */
 function describeFault(gate: AccountGate, { kind, env }: PreflightFacts): PreflightRow {
   const [says = '', remedy = 'pcc doctor'] = (gate.reason ?? '').split('\n')
   const row = { area: 'account', says: `at its last use: ${says}` }
   const login = findLogin(kind, env)
-  if (faultOf(gate) !== 'login' || !login) return { ...row, fix: remedy }
+  if (!login || faultOf(gate) !== 'login') return { ...row, fix: remedy }
   if (login.by === 'variable') return { ...row, fix: `export ${login.name}=<new key>, then run this again` }
   return { ...row, fix: vendorOf(kind).login.command || 'Log in with the agent itself', ...loginOffer(kind) }
 }
