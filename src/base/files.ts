@@ -54,8 +54,13 @@ const SMALL_FILE_BYTES = 64_000_000
  * Reads a file that an agent may have replaced. A pipe or a device throws like a missing file: reading it would take a thread of
  * this process for ever, and after four of them every other file would wait. A larger file throws too.
  */
-export async function readRegularFile(path: string, maxBytes = SMALL_FILE_BYTES): Promise<Buffer> {
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+export async function readRegularFile(
+  path: string,
+  maxBytes = SMALL_FILE_BYTES,
+  { follow = true } = {},
+): Promise<Buffer> {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
+  await using file = await open(path, follow ? flags : flags | constants.O_NOFOLLOW)
   const stats = await file.stat()
   if (!stats.isFile()) throw new Error(`${path} is no ordinary file`)
   if (stats.size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes`)

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
-import { mkdtemp, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -145,17 +146,19 @@ export async function isSparse(top: string): Promise<boolean> {
 
 /**
  * Makes an index file the checkout's own. Git reads a file again that was changed in the second in which the index was written, so
- * the copy must not be younger.
+ * the copy must not be younger. An agent can put a link in its place at any moment: nothing is written through one.
  */
 export async function installIndex(own: string, from: string): Promise<boolean> {
   await using folder = await openRealFolder(own)
   const index = await readRegularFile(from, MOST_BYTES).catch(() => undefined)
   if (!folder || !index) return false
-  const aside = folder.at('index.pcc-new')
-  await rm(aside, { force: true })
-  await writeFile(aside, index, { flag: 'wx' })
-  const seconds = Math.floor((await stat(from)).mtimeMs / 1000)
-  await utimes(aside, seconds, seconds)
+  const aside = folder.at(`index.pcc-${randomUUID()}`)
+  {
+    await using file = await open(aside, 'wx')
+    await file.writeFile(index)
+    const seconds = Math.floor((await stat(from)).mtimeMs / 1000)
+    await file.utimes(seconds, seconds)
+  }
   await rename(aside, folder.at('index'))
   return true
 }
@@ -163,9 +166,12 @@ export async function installIndex(own: string, from: string): Promise<boolean> 
 /** An index of a very large repository. */
 const MOST_BYTES = 2_000_000_000
 
-/** The index of a checkout, which is large in a large repository. Throws if it is missing or no ordinary file. */
+/**
+ * The index of a checkout, which is large in a large repository. Throws if it is missing or no ordinary file. An agent can make it a link to a
+ * key of the person, whose content would then be copied to where the agent reads it.
+ */
 export function readIndexFile(own: string): Promise<Buffer> {
-  return readRegularFile(join(own, 'index'), MOST_BYTES)
+  return readRegularFile(join(own, 'index'), MOST_BYTES, { follow: false })
 }
 
 /** What the index says about files beside their contents. */

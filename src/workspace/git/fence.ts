@@ -25,12 +25,21 @@ const NOT_FENCED = new Set(['push', 'remote'])
 /** Commands that put the content of files into the repository. */
 const READS_FILES = new Set(['add', 'update-index', 'hash-object', 'rm', 'commit', 'stash'])
 
-function needsFence(asked: readonly string[], env: Record<string, string>): boolean {
+function needsFence(asked: readonly string[], hasIndexAside: boolean): boolean {
   const [name = ''] = asked
   if (isReader(asked) || NOT_FENCED.has(name)) return false
-  // With an index of ours these write there, read no file, and nothing else.
+  // With an index aside these write there, read no file, and nothing else.
   const isOfIndex = name === 'read-tree' || (name === 'update-index' && asked.includes('--index-info'))
-  return env['GIT_INDEX_FILE'] === undefined || asked.includes('-u') || !isOfIndex
+  return !hasIndexAside || asked.includes('-u') || !isOfIndex
+}
+
+/** Whether the call has an index of ours where no agent can put a link: outside of the checkout and of git's folders. */
+async function isIndexAside({ top, own, common }: GitFolder, index: string | undefined): Promise<boolean> {
+  if (index === undefined || !isAbsolute(index)) return false
+  const [at = '', ...folders] = await Promise.all(
+    [dirname(index), top, own, common].map(path => realpath(path).catch(() => path)),
+  )
+  return !folders.some(folder => isInside(at, folder))
 }
 
 /**
@@ -45,7 +54,9 @@ export async function fenceCall(
   call: FencedCall,
 ): Promise<Pick<FencedCall, 'command' | 'args'>> {
   const { command, args, asked, directory, env } = call
-  if (process.platform !== 'linux' || !folder || !asked.some(each => needsFence(each, env))) return { command, args }
+  if (process.platform !== 'linux' || !folder) return { command, args }
+  const isAside = await isIndexAside(folder, env['GIT_INDEX_FILE'])
+  if (!asked.some(each => needsFence(each, isAside))) return { command, args }
   // Who is root has rights over files of others, and would lose them.
   const { uid } = await stat(folder.common)
   const bubblewrap = uid === process.getuid?.() ? await lookForBubblewrap({ PATH: env['PATH'] }) : undefined

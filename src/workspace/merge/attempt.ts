@@ -7,7 +7,7 @@ import { whyObjectsForged } from '../git/check-objects.ts'
 import { committerEnv } from '../git/harden.ts'
 import { findMergeBase, isAncestorOrSame, isSameTree } from '../git/refs.ts'
 import { noteBases } from '../worktrees/worktree-note.ts'
-import { changeMerge, changeMergeIn, findUsableWorktree, type MergeDeps } from './merge-state.ts'
+import { changeMerge, changeMergeIn, findUsableWorktree, listPlaces, type MergeDeps } from './merge-state.ts'
 import { moveTarget } from './move-target.ts'
 import { abortStale, conflictOutcome, holdUp, type MergeOutcome, refusalOutcome, requeue } from './outcomes.ts'
 import { openPullRequest } from './pull-request.ts'
@@ -227,7 +227,7 @@ async function land({ rows, last, tip }: MergeBatch, deps: MergeDeps): Promise<B
     return { kind: 'left', outcomes: [] }
   }
   crashPoint('merge.before-ref')
-  const moved = await moveTarget(move)
+  const moved = await moveTarget({ ...move, places: await listPlaces(repository, deps) })
   crashPoint('merge.after-ref')
   if (moved.kind === 'moved') {
     return {

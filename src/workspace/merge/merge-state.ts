@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { Merge } from '../../domain/merge.ts'
-import type { Worktree } from '../../domain/worktree.ts'
+import { PRESENT_WORKTREES, type Worktree } from '../../domain/worktree.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import { findMergeBase, isAncestorOrSame, readBranchTips } from '../git/refs.ts'
 import { repairGitLink } from '../worktrees/worktree.ts'
@@ -137,6 +137,11 @@ export async function findMergeWorktree(
   if (row?.state !== 'live' && row?.state !== 'making') return undefined
   const { directory, top, task, branch, target, base } = row
   return { directory, top, task, attempt, branch, target, base }
+}
+
+/** The directories of all worktrees of tasks in a repository. */
+export async function listPlaces(repository: string, { store }: Pick<MergeDeps, 'store'>): Promise<string[]> {
+  return (await store.worktrees.list({ repository, states: PRESENT_WORKTREES })).map(({ top }) => top)
 }
 
 /** The worktree of a merge if git can be called in it: an agent may have made its file `.git` point to another repository. */

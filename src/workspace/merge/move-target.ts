@@ -1,18 +1,15 @@
 import { lstatSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
-import { type CheckoutStatus, type GitOperation, readCheckoutStatus } from '../git/checkout-state.ts'
+import { type CheckoutStatus, type GitOperation, installIndex, readCheckoutStatus } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { readBranchTips } from '../git/refs.ts'
 import {
   type BranchCheckout,
-  copyIndex,
   findCheckouts,
   freeIndexLock,
-  newIndexFile,
-  repairCheckout,
+  openIndexCopy,
   rollBack,
   takeIndexLock,
 } from './target-checkout.ts'
@@ -21,21 +18,21 @@ export interface TargetMove extends MergeQueueKey {
   from: string
   to: string
   message: string
+  /** The worktrees of tasks in the repository. */
+  places: readonly string[]
 }
 
 /**
  * Moves a branch forward from the expected commit to a descendant, together with the checkout that it is in. If a person has moved
  * the branch meanwhile, nothing happens and they lose nothing.
  */
-export async function moveTarget({ repository, target, from, to, message }: TargetMove): Promise<TargetMoveResult> {
-  const checkouts = await findCheckouts(repository, target)
+export async function moveTarget(move: TargetMove): Promise<TargetMoveResult> {
+  const { repository, target, from, to, message, places } = move
+  const checkouts = await findCheckouts(repository, target, places)
   if (!checkouts) return { kind: 'blocked', why: unknownCheckouts(target) }
   const [checkout, ...others] = checkouts
   if (checkout && others.length > 0) return { kind: 'blocked', why: checkedOutTwice(target, [checkout, ...others]) }
-  if (checkout) {
-    await repairCheckout(checkout)
-    return updateCheckout(checkout, { branch: target, from, to, message })
-  }
+  if (checkout) return updateCheckout(checkout, { branch: target, from, to, message })
   const moved = await git(repository, ['update-ref', '-m', message, `refs/heads/${target}`, to, from])
   if (moved.ok) return { kind: 'moved' }
   if ((await readBranchTips(repository, [target])).get(target) !== from) return { kind: 'raced' }
@@ -48,13 +45,13 @@ export async function whyTargetBlocked({
   target,
   from,
   to,
+  places,
 }: Omit<TargetMove, 'message'>): Promise<Blocked | undefined> {
-  const checkouts = await findCheckouts(repository, target)
+  const checkouts = await findCheckouts(repository, target, places)
   if (!checkouts) return { why: unknownCheckouts(target) }
   const [checkout, ...others] = checkouts
   if (!checkout) return undefined
   if (others.length > 0) return { why: checkedOutTwice(target, [checkout, ...others]) }
-  await repairCheckout(checkout)
   return whyCheckoutBlocked(checkout, from, to)
 }
 
@@ -111,9 +108,8 @@ async function underLock(
   if (status.branch !== branch || status.commit !== from) return { kind: 'raced' }
   const blocked = await blockedBy(status, { top, from, to })
   if (blocked) return { kind: 'blocked', ...blocked }
-  const index = newIndexFile(own)
-  await copyIndex(own)
-  const written = await writeFiles({ top, index, from, to })
+  await using index = await openIndexCopy(own)
+  const written = await writeFiles({ top, index: index.file, from, to })
   if (!written.ok) {
     await rollBack(checkout, from, to)
     return { kind: 'blocked', why: `git cannot bring ${top} to the new commit: ${written.stderr.trim()}` }
@@ -125,7 +121,7 @@ async function underLock(
     return { kind: 'raced' }
   }
   crashPoint('merge.before-index')
-  await rename(index, join(own, 'index'))
+  if (!(await installIndex(own, index.file))) throw new Error(`the index of ${top} cannot be written`)
   return { kind: 'moved' }
 }
 

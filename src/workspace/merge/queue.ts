@@ -11,6 +11,7 @@ import {
   changeMerge,
   changeMergeIn,
   findUsableWorktree,
+  listPlaces,
   type MergeDeps,
   nextMergeStep,
   readMergeFacts,
@@ -241,7 +242,8 @@ async function findBlocked(merge: Merge, tip: string | null, deps: MergeDeps) {
   }
   // Others may have landed since the result was made: what they changed is none of this merge.
   const from = (await askGitLine(repository, ['merge-base', tip, result])) ?? tip
-  const blocked = await whyTargetBlocked({ repository, target, from, to: result })
+  const places = await listPlaces(repository, deps)
+  const blocked = await whyTargetBlocked({ repository, target, from, to: result, places })
   if (blocked) await holdUp(merge, blocked.why, deps)
   return blocked
 }
@@ -252,15 +254,27 @@ async function findBlocked(merge: Merge, tip: string | null, deps: MergeDeps) {
  * records each outcome.
  */
 export async function recoverMerges(deps: MergeDeps): Promise<MergeOutcome[]> {
-  for (const { repository, target } of await deps.store.merges.queues()) {
-    for (const checkout of (await findCheckouts(repository, target)) ?? []) await repairCheckout(checkout)
-  }
+  for (const queue of await deps.store.merges.queues()) await repairCheckouts(queue, deps)
   const outcomes: MergeOutcome[] = []
   for (const merge of await deps.store.merges.list({ states: MERGES_AT_WORK })) {
     const outcome = await recoverMerge(merge, deps)
     if (outcome) outcomes.push(outcome)
   }
   return outcomes
+}
+
+/** Only merges that were landing can have left a checkout half moved. */
+async function repairCheckouts(queue: MergeQueueKey, deps: MergeDeps): Promise<void> {
+  const { repository, target } = queue
+  const rows = await deps.store.merges.list({ queue, states: ['landing'] })
+  const landing = rows.flatMap(({ result, as_pull_request }) => (as_pull_request ? [] : (result ?? [])))
+  if (landing.length === 0) return
+  const checkouts = await findCheckouts(repository, target, await listPlaces(repository, deps))
+  for (const checkout of checkouts ?? [])
+    await repairCheckout(checkout, landing).catch((error: unknown) => {
+      // Its lock stays, holds merges up, and is named to the person.
+      deps.log.error({ checkout: checkout.top, problem: messageOf(error) }, 'checkout not repaired')
+    })
 }
 
 async function recoverMerge(merge: Merge, deps: MergeDeps): Promise<MergeOutcome | undefined> {

@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DAY_MS } from '../../base/clock.ts'
 import type { Merge } from '../../domain/merge.ts'
@@ -117,11 +117,10 @@ const NO_REF = ''
 
 /** Saves everything uncommitted in a worktree as a commit under a ref, without touching the worktree. False if that fails. */
 async function keepUncommitted(repository: string, worktree: Worktree): Promise<boolean> {
-  const own = (await findGitFolder(worktree.top))?.own
-  if (own === undefined) return false
-  const index = join(own, `pcc-keep-${randomUUID()}`)
+  // No agent sees it: git writes through a link that is put in the place of its index.
+  const scratch = await mkdtemp(join(tmpdir(), 'pcc-keep-'))
   try {
-    const env = { ...(await committerEnv(worktree.top)), GIT_INDEX_FILE: index }
+    const env = { ...(await committerEnv(worktree.top)), GIT_INDEX_FILE: join(scratch, 'index') }
     await git(worktree.top, ['read-tree', 'HEAD'], { env })
     if (!(await git(worktree.top, ['add', '-A', '.'], { env })).ok) return false
     const tree = (await git(worktree.top, ['write-tree'], { env })).stdout.trim()
@@ -136,7 +135,7 @@ async function keepUncommitted(repository: string, worktree: Worktree): Promise<
     )
     return commit.ok && (await keepCommitRef(repository, worktree.task, commit.stdout.trim()))
   } finally {
-    await rm(index, { force: true })
+    await rm(scratch, { recursive: true, force: true })
   }
 }
 

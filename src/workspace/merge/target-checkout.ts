@@ -1,11 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { link, lstat, mkdir, mkdtemp, readlink, rename, rm, rmdir, writeFile } from 'node:fs/promises'
+import { existsSync, lstatSync } from 'node:fs'
+import { link, lstat, mkdir, mkdtemp, readlink, realpath, rm, rmdir, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { readRegularFile } from '../../base/files.ts'
+import { isInside } from '../../base/is-inside.ts'
 import { isAlive, startTimeOf } from '../../base/process/process-table.ts'
 import { copyInside, openRealFolder, removeInside } from '../../base/real-folder.ts'
-import { findGitOperationIn, type GitOperation, readIndexFile, waitForOrphanedGit } from '../git/checkout-state.ts'
+import {
+  findGitOperationIn,
+  type GitOperation,
+  installIndex,
+  readIndexFile,
+  waitForOrphanedGit,
+} from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder } from '../git/git-folder.ts'
 import { askGitLine, isAncestorOrSame } from '../git/refs.ts'
@@ -21,23 +29,35 @@ export interface BranchCheckout {
 
 /**
  * The checkouts of a branch. There is at most one unless somebody forced a second. Undefined if git cannot tell: a branch must
- * not be moved under a checkout that is not known.
+ * not be moved under a checkout that is not known. `places` are the worktrees of tasks: an agent that writes the branch into the HEAD of its
+ * own makes it no checkout of the branch.
  */
-export async function findCheckouts(repository: string, branch: string): Promise<BranchCheckout[] | undefined> {
+export async function findCheckouts(
+  repository: string,
+  branch: string,
+  places: readonly string[],
+): Promise<BranchCheckout[] | undefined> {
   const { ok, stdout } = await git(repository, ['worktree', 'list', '--porcelain'])
   if (!ok) return undefined
   const found: BranchCheckout[] = []
+  const ofTasks = await Promise.all(places.map(realOrSame))
   for (const block of stdout.split('\n\n')) {
     const lines = block.split('\n')
     const top = lines.find(line => line.startsWith('worktree '))?.slice('worktree '.length)
     const isOn = lines.includes(`branch refs/heads/${branch}`)
     // A checkout on another branch does not matter; a detached one may return to this branch.
     if (top === undefined || !(isOn || lines.includes('detached')) || !existsSync(top)) continue
+    const real = await realOrSame(top)
+    if (ofTasks.some(place => isInside(real, place))) continue
     const own = (await findGitFolder(top))?.own
     const standing = own === undefined ? undefined : await findGitOperationIn(own)
     if (own !== undefined && (isOn || standing?.branch === branch)) found.push({ top, own, standing })
   }
   return found
+}
+
+function realOrSame(path: string): Promise<string> {
+  return realpath(path).catch(() => path)
 }
 
 /** The content of a lock of ours: from which commit the checkout moves to which, and whether its process lives. */
@@ -56,7 +76,7 @@ export interface IndexLock {
 export async function takeIndexLock(own: string, from: string, to: string): Promise<boolean> {
   const draft = join(own, `pcc-lock-${randomUUID()}`)
   const words = [LOCK_WORD, from, to, process.pid, (await startTimeOf(process.pid)) ?? '']
-  await writeFile(draft, `${words.join(' ')}\n`)
+  await writeFile(draft, `${words.join(' ')}\n`, { flag: 'wx' })
   try {
     await link(draft, indexLockFile(own)) // the lock has its content from the first moment
     return true
@@ -68,11 +88,12 @@ export async function takeIndexLock(own: string, from: string, to: string): Prom
   }
 }
 
-/** The lock of a checkout, where a daemon of ours has left it. */
+/** The lock of a checkout that says that a daemon of ours has taken it. An agent can write such a lock too. */
 export async function readIndexLock(own: string): Promise<IndexLock | undefined> {
-  const text = (await readRegularFile(indexLockFile(own)).catch(() => '')).toString('latin1')
+  const read = readRegularFile(indexLockFile(own), MOST_OF_LOCK, { follow: false })
+  const text = (await read.catch(() => '')).toString('latin1')
   const [word, from, to, pid, ...start] = text.trimEnd().split(' ')
-  // An agent in this checkout can write one too, and git would take other words for its options.
+  // Git would take other words for its options.
   if (word !== LOCK_WORD || !isCommitId(from) || !isCommitId(to)) return undefined
   return { from, to, isHeld: await isAlive({ pid: Number(pid), startTime: start.join(' ') }) }
 }
@@ -82,6 +103,7 @@ export function freeIndexLock(own: string): Promise<void> {
 }
 
 const LOCK_WORD = 'pcc-merge'
+const MOST_OF_LOCK = 1_000
 
 function isCommitId(word: string | undefined): word is string {
   return word !== undefined && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(word)
@@ -95,46 +117,54 @@ function indexLockFile(own: string): string {
  * Repairs a checkout that was being moved to another commit when the daemon died. The lock says so, and kept others out
  * meanwhile. If the branch has moved, the files were already written before it, and the index follows. If it has not, files that
  * the new commit brought go back to what they were; what a person wrote since stays. True if there was something to repair.
+ *
+ * An agent can write the lock, so it counts only where it agrees with what no agent can write: `landing` are the commits to which the store says
+ * that the branch was being moved. Any other lock is somebody else's, and stays.
  */
-export async function repairCheckout(checkout: BranchCheckout): Promise<boolean> {
-  const lock = await readIndexLock(checkout.own)
-  if (!lock || lock.isHeld) return false
-  await waitForOrphanedGit(checkout.top, [`${newIndexFile(checkout.own)}.lock`])
-  const tip = await askGitLine(checkout.top, ['rev-parse', '--verify', '--quiet', 'HEAD'])
-  if (tip !== undefined && (await isAncestorOrSame(checkout.top, lock.to, tip)))
-    await followBranch(checkout, lock.from, tip)
-  else await rollBack(checkout, lock.from, lock.to)
-  await freeIndexLock(checkout.own)
+export async function repairCheckout(checkout: BranchCheckout, landing: readonly string[]): Promise<boolean> {
+  const { top, own } = checkout
+  const lock = await readIndexLock(own)
+  if (!lock || lock.isHeld || !landing.includes(lock.to)) return false
+  await waitForOrphanedGit(top, [])
+  const tip = await askGitLine(top, ['rev-parse', '--verify', '--quiet', 'HEAD'])
+  if (tip === undefined || !(await isAncestorOrSame(top, lock.from, lock.to))) return false
+  if (await isAncestorOrSame(top, lock.to, tip)) await followBranch(checkout, lock.from, tip)
+  else if (tip === lock.from) await rollBack(checkout, lock.from, lock.to)
+  else return false
+  await freeIndexLock(own)
   return true
 }
 
-/** The file in which the new index is written before it replaces that of the checkout. */
-export function newIndexFile(own: string): string {
-  return join(own, 'pcc-index')
-}
-
-/** Begins the new index with the present one. A link of that name is removed, not followed. */
-export async function copyIndex(own: string): Promise<void> {
-  await rm(newIndexFile(own), { force: true })
-  if (existsSync(join(own, 'index'))) await writeFile(newIndexFile(own), await readIndexFile(own), { flag: 'wx' })
+/** A copy of a checkout's index, in a folder that no agent sees: git writes through a link that is put in the place of its index. */
+export async function openIndexCopy(own: string): Promise<{ file: string } & AsyncDisposable> {
+  const scratch = await mkdtemp(join(tmpdir(), 'pcc-index-'))
+  const dispose = () => rm(scratch, { recursive: true, force: true })
+  try {
+    const file = join(scratch, 'index')
+    if (lstatSync(join(own, 'index'), { throwIfNoEntry: false })) await writeFile(file, await readIndexFile(own))
+    return { file, [Symbol.asyncDispose]: dispose }
+  } catch (thrown) {
+    await dispose()
+    throw thrown
+  }
 }
 
 /** What a person has staged in files that the branch did not touch stays staged. */
 async function followBranch({ top, own }: BranchCheckout, from: string, tip: string): Promise<void> {
-  const env = { GIT_INDEX_FILE: newIndexFile(own) }
-  await copyIndex(own)
+  await using index = await openIndexCopy(own)
+  const env = { GIT_INDEX_FILE: index.file }
   const followed = await git(top, ['read-tree', '-i', '-m', from, tip], { env })
   if (!followed.ok) await git(top, ['read-tree', '--reset', tip], { env })
   await git(top, ['update-index', '-q', '--refresh'], { env })
-  await rename(newIndexFile(own), join(own, 'index'))
+  if (!(await installIndex(own, index.file))) throw new Error(`the index of ${top} cannot be written`)
 }
 
 /** Restores the files of `from` where those of `to` were written, as far as nobody else has changed them. */
-export async function rollBack({ top, own }: BranchCheckout, from: string, to: string): Promise<void> {
-  await rm(newIndexFile(own), { force: true })
+export async function rollBack({ top }: Pick<BranchCheckout, 'top'>, from: string, to: string): Promise<void> {
   const args = ['diff-tree', '-r', '--name-only', '--no-renames', '-z', from, to]
-  const paths = (await git(top, args)).stdout.split('\0').filter(path => path !== '')
-  const aside = await mkdtemp(join(own, 'pcc-aside-'))
+  const paths = (await git(top, args)).stdout.split('\0').filter(path => path !== '' && !isForbiddenPath(path))
+  // No agent sees it, or it would write what goes back.
+  const aside = await mkdtemp(join(tmpdir(), 'pcc-aside-'))
   try {
     const [before, after] = [
       await checkOutFiles(top, join(aside, 'before'), from),
@@ -146,7 +176,7 @@ export async function rollBack({ top, own }: BranchCheckout, from: string, to: s
     for (const path of touched) await removeFile(top, path)
     for (const path of touched) await copyBack(before, top, path)
   } finally {
-    await removeInside(own, basename(aside))
+    await rm(aside, { recursive: true, force: true })
   }
 
   /** Writes the files that differ between both commits into a folder, as a checkout of `commit` would have them. */
@@ -160,6 +190,11 @@ export async function rollBack({ top, own }: BranchCheckout, from: string, to: s
     await git(checkout, ['checkout-index', '--force', `--prefix=${folder}/`, '-z', '--stdin'], { env, input })
     return folder
   }
+}
+
+/** A path that git refuses to check out, and that a forged tree may hold. Some file systems ignore characters without width, and know short names. */
+export function isForbiddenPath(path: string): boolean {
+  return path.split('/').some(name => /^(\.git|git~\d+|\.\.?|)$/i.test(name.replaceAll(/[\p{Cf}]/gu, '')))
 }
 
 interface CheckoutSides {

@@ -280,6 +280,23 @@ test('git that stores the content of files does not see what is hidden from agen
   assert.equal((await git(top, ['add', '.'], { env: { GIT_INDEX_FILE: index } })).ok, true)
 })
 
+test('git with an index of ours is fenced where an agent can put a link in the place of that index', async t => {
+  const { root, top, shell } = worktreeOfAgent(t)
+  const folder = await findGitFolder(top)
+  const own = shell('git rev-parse --absolute-git-dir').trim()
+  const call = { directory: top, command: '/usr/bin/git', args: [], program: '/usr/bin/git' }
+  const isFenced = async (index: string) => {
+    const env = { GIT_INDEX_FILE: index, PATH: process.env['PATH'] ?? '' }
+    return (await fenceCall(folder, { ...call, asked: [['read-tree', 'HEAD']], env })).command !== call.command
+  }
+  const link = join(tempDir(t), 'link')
+  symlinkSync(own, link)
+  for (const place of [own, join(own, 'pcc-aside'), join(root, '.git'), top, link])
+    assert.equal(await isFenced(join(place, 'index')), true, place)
+  assert.equal(await isFenced('index'), true, 'a relative one is in the checkout')
+  assert.equal(await isFenced(join(tempDir(t), 'index')), false)
+})
+
 test('git that writes objects writes none through a folder of objects that became a link after the look', async t => {
   const { aside, root, top, shell } = worktreeOfAgent(t)
   const folder = await findGitFolder(top)

@@ -231,7 +231,7 @@ test('hooks and signatures of the repository never run', async t => {
 test('a target stays where it is while git cannot tell in which checkouts it is', async t => {
   const world = await openMergeFixture(t)
   await world.work('t-000001', { 'new.txt': 'new\n' })
-  const move = { ...world.queue, from: world.tip('main'), to: world.tip('pcc/t-000001'), message: 'merge' }
+  const move = { ...world.queue, from: world.tip('main'), to: world.tip('pcc/t-000001'), message: 'merge', places: [] }
   const half = join(world.project, '.git', 'worktrees', 'half')
   mkdirSync(half, { recursive: true })
   write(half, { gitdir: '/nowhere/.git\n', HEAD: 'ref: refs/heads/other\n', commondir: '' })
