@@ -17,9 +17,9 @@ import { findVendorProcess, VendorProcesses } from '../supervisor/hooks/vendor-p
 import { modelNamesFor } from '../supervisor/runs/models.ts'
 import { adviseOn, listEntries } from '../supervisor/session/brain.ts'
 import { agentFor, secondAgent } from '../supervisor/session/settings.ts'
-import { commandMarkers } from '../workspace/command/run-command.ts'
 import { PROFILES, verifierCommands } from '../workspace/verify/gate-settings.ts'
 import { type DaemonContext, readNeeds } from './context.ts'
+import { isHeard } from './speakers.ts'
 
 export interface DaemonHooks {
   /** `peers` are the processes at the other end of the connection. */
@@ -32,7 +32,7 @@ export interface DaemonHooks {
  * Our own agents run hooks too, if a person has installed some. A hook inside one of them is answered at once, and says nothing: whoever
  * started the agent holds it. That counts only if the process that asks carries the marker of an agent that is at work here;
  * a variable alone is no proof. For whatever else we have started, no model is asked and no agent is started, so that no call of ours ever
- * leads to another one.
+ * leads to another one. Whatever may be ours has its calls judged, and otherwise neither hears nor reports anything.
  */
 export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
   const { paths, agentEnv: env, log, store, policy, supervisor, memory } = daemon
@@ -40,13 +40,12 @@ export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
   const outbox = new HookOutbox(paths)
   const record = openCaptureQueue(rows => store.observed.capture(rows), { instead: rows => void outbox.add(rows) })
   const asking = new WeakMap<HookCaller, () => Promise<Peer[]>>()
-  const peersOf = async (caller: HookCaller): Promise<PeerProcess[]> => {
-    const peers = (await asking.get(caller)?.()) ?? []
-    return peers.filter(peer => peer.kind === 'process')
-  }
+  const peersOf = async (caller: HookCaller): Promise<Peer[]> => (await asking.get(caller)?.()) ?? []
+  const processesOf = async (caller: HookCaller): Promise<PeerProcess[]> =>
+    (await peersOf(caller)).filter(peer => peer.kind === 'process')
   const isNested = async ({ caller }: HookContext) => {
     const marks = supervisor.liveMarkers()
-    return (await peersOf(caller)).some(peer => peer.ours || marks.some(mark => wears(peer, mark)))
+    return (await processesOf(caller)).some(peer => peer.ours || marks.some(mark => wears(peer, mark)))
   }
   const hooks = openHooks({
     paths,
@@ -77,17 +76,20 @@ export function openDaemonHooks(daemon: DaemonContext): DaemonHooks {
     register: async (known, caller) => {
       if (processes.has(known)) return
       // What the hook says of its parents is only a hint: an agent could name the person's own shell.
-      const found = (await peersOf(caller)).flatMap(({ pid }) => findVendorProcess(pid) ?? [])
-      for (const real of found) await processes.add(real, env)
+      for (const peer of await processesOf(caller)) {
+        const real = findVendorProcess(peer.pid)
+        if (real) await processes.add(real, env, { isDoubted: !isHeard(peer, processes) })
+      }
     },
     async isOwn(caller, event) {
+      // Code that pcc runs may name any project: it hears nothing of what pcc knows, and is not believed.
+      if (event.kind !== 'tool_before' && event.kind !== 'permission')
+        return (await peersOf(caller)).some(peer => !isHeard(peer, processes))
+      // A call goes unjudged only by proof.
       const mark = caller.env['PCC_SESSION_MARK']
-      if (mark === undefined) return false
-      const peers = await peersOf(caller)
-      if (supervisor.liveMarkers().includes(mark)) return peers.length > 0 && peers.every(peer => wears(peer, mark))
-      // Code of a project that a gate runs may name any project: its calls are judged, and it hears nothing of what pcc knows.
-      const isCommand = commandMarkers(paths.run).all().includes(mark) && peers.some(peer => wears(peer, mark))
-      return isCommand && event.kind !== 'tool_before' && event.kind !== 'permission'
+      if (mark === undefined || !supervisor.liveMarkers().includes(mark)) return false
+      const peers = await processesOf(caller)
+      return peers.length > 0 && peers.every(peer => wears(peer, mark))
     },
   })
   return {

@@ -1,8 +1,16 @@
 import type { FastifyRequest } from 'fastify'
 import { DAY_MS } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
-import { HELPER_MARKER, OBSERVED_MARKER } from '../base/process/marker.ts'
-import { identifyPeers, openSharedLists, type Peer, type PeerProcess, wears } from '../base/process/peer.ts'
+import { brandOf, HELPER_MARKER, OBSERVED_MARKER } from '../base/process/marker.ts'
+import {
+  describeProcess,
+  identifyPeers,
+  openSharedLists,
+  type Peer,
+  type PeerProcess,
+  wears,
+} from '../base/process/peer.ts'
+import { readMarks } from '../base/process/process-table.ts'
 import type { RefusedSpeaker } from '../domain/api.ts'
 import { VendorProcesses } from '../supervisor/hooks/vendor-process.ts'
 import { WarmMarkers } from '../supervisor/session/warm-processes.ts'
@@ -55,8 +63,36 @@ export function openSpeakerCheck(daemon: Speaking, { refusesItself = false } = {
   }
 }
 
+/** Whether a process or one above it carries any mark, also one that is not ours. */
 function isMarked({ values, brands, lowered, ours }: PeerProcess): boolean {
   return values.size > 0 || brands.size > 0 || lowered || ours
+}
+
+/**
+ * Whether a process may hear what pcc knows of a project, and report what happened there. Doubt is a no: whatever carries a mark may be
+ * code that pcc runs for another project, and it chooses the value of its mark itself. The one mark that counts for nothing is the brand
+ * that agents of the person get at their first hook: only below such an agent, and with no mark above it.
+ */
+export function isHeard(peer: Peer, vendors: VendorProcesses): boolean {
+  if (peer.kind !== 'process') return peer.kind === 'unknown'
+  const own = withoutSurroundings(peer)
+  const { values, brands, ours, chain } = own
+  if (!isMarked(own)) return true
+  if (values.size > 0 || ours || [...brands].some(brand => brand !== brandOf(OBSERVED_MARKER))) return false
+  const agents = vendors.running().filter(({ pid }) => chain.includes(pid))
+  if (agents.some(({ isDoubted }) => isDoubted)) return false
+  const highest = Math.max(-1, ...agents.map(({ pid }) => chain.indexOf(pid)))
+  if (highest === -1) return false
+  const above = chain[highest + 1]
+  if (above === undefined) return true
+  const described = describeProcess(above)
+  return described.kind === 'process' && !isMarked(withoutSurroundings(described))
+}
+
+/** A limit of file locks that this process has too was set around both; what it starts itself has another one, and a lower hard limit. */
+function withoutSurroundings(peer: PeerProcess): PeerProcess {
+  const { brand } = readMarks(process.pid, '')
+  return { ...peer, brands: new Set([...peer.brands].filter(carried => carried !== brand)) }
 }
 
 /** A brand alone may be somebody else's limit of file locks: it counts if it is one of ours. */

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { brandOf, OBSERVED_MARKER, sessionMarker } from '../../src/base/process/marker.ts'
+import type { Peer, PeerProcess } from '../../src/base/process/peer.ts'
 import { rawStartTime } from '../../src/base/process/process-table.ts'
 import { openDaemonHooks } from '../../src/daemon/daemon-hooks.ts'
 import { handleHook } from '../../src/daemon/routes/hooks.ts'
 import { newRecord, PATTERN_TYPE } from '../../src/domain/memory.ts'
 import { observedId } from '../../src/supervisor/hooks/capture.ts'
 import { openProjectMemory } from '../../src/supervisor/memory/project-memory.ts'
-import { commandMarkers } from '../../src/workspace/command/run-command.ts'
 import { scriptedAgent } from '../supervisor/session/scripted-agent.ts'
 import { scriptedWorld } from '../supervisor/session/scripted-world.ts'
 import { gitProject } from '../support/world.ts'
@@ -27,13 +28,18 @@ function eventIn(cwd: string) {
   }
 }
 
-/** Has a process with this variable ask over loopback whether it may make the call, as Claude Code does with --http. */
-async function askOverLoopback(t: TestContext, daemon: Parameters<typeof handleHook>[0], mark: string | undefined) {
-  const body = eventIn(gitProject(t))
+/** Has a process with this variable ask over loopback, whether it may make the call or something else, as Claude Code does with --http. */
+async function askOverLoopback(
+  t: TestContext,
+  daemon: Parameters<typeof handleHook>[0],
+  mark: string | undefined,
+  more = {},
+) {
+  const body = { ...eventIn(gitProject(t)), ...more }
   const answered = Promise.withResolvers<string>()
   const server = createServer((request, response) => {
     const signal = AbortSignal.timeout(20_000)
-    handleHook(daemon, { native: 'PreToolUse', body, socket: request.socket, signal })
+    handleHook(daemon, { native: body.hook_event_name, body, socket: request.socket, signal })
       .then(({ stdout }) => answered.resolve(stdout), answered.reject)
       .finally(() => response.end())
   })
@@ -104,26 +110,69 @@ test('inside what pcc started itself no model is asked about a call, and no agen
   assert.match(await ask('Stop', claim, false), /verifier/)
 })
 
-test('what a gate runs is judged over loopback too, and hears and reports nothing of any project', async t => {
+test('whatever may be ours is judged over loopback too, and hears and reports nothing of any project, whatever mark it chooses', async t => {
   const { daemon, store } = await scriptedWorld(t, scriptedAgent())
   const project = gitProject(t)
   const hooks = openDaemonHooks(daemon)
-  const ask = async (native: string, more: object, mark: string) => {
-    const caller = { id: `${native}-${mark}`, ppid: 0, folder: '/', env: { PCC_SESSION_MARK: mark } }
-    const peer = { kind: 'process', pid: 0, command: '', lowered: false, ours: true, chain: [] } as const
-    const peers = async () => [{ ...peer, values: new Set([mark]), brands: new Set<string>() }]
-    const stdin = { session_id: mark, cwd: project, hook_event_name: native, ...more }
+  let asked = 0
+  const ask = async (native: string, more: object, other: Partial<PeerProcess> | Peer) => {
+    const clean = { kind: 'process', pid: 0, command: '', lowered: false, ours: false, chain: [] } as const
+    const peer = { ...clean, values: new Set<string>(), brands: new Set<string>(), ...other } as Peer
+    const [mark] = peer.kind === 'process' ? peer.values : []
+    asked++
+    const caller = { id: `asked-${asked}`, ppid: 0, folder: '/', env: { PCC_SESSION_MARK: mark } }
+    const stdin = { session_id: `c-${asked}`, cwd: project, hook_event_name: native, ...more }
     const signal = AbortSignal.timeout(20_000)
-    const { stdout } = await hooks.answer({ vendor: 'claude', native, stdin, caller, signal }, peers)
-    return [/"deny"/.test(stdout), (await store.events({ kinds: ['hook.captured'] })).length]
+    return (await hooks.answer({ vendor: 'claude', native, stdin, caller, signal }, async () => [peer])).stdout
   }
-  commandMarkers(daemon.paths.run).note('of-a-gate')
-  assert.deepEqual(await ask('UserPromptSubmit', { prompt: 'What is here?' }, 'of-a-gate'), [false, 0])
+  const captured = async () => (await store.events({ kinds: ['hook.captured'] })).length
+  const isCaptured = async (other: Partial<PeerProcess> | Peer) => {
+    const before = await captured()
+    await ask('UserPromptSubmit', { prompt: 'What is here?' }, other)
+    return (await captured()) > before
+  }
+  const observed = { lowered: true, brands: new Set([brandOf(OBSERVED_MARKER)]), chain: [process.pid] }
+  const marked: Record<string, Partial<PeerProcess> | Peer> = {
+    'a made up mark': { values: new Set(['made up']) },
+    'a made up mark, and above it that of a gate which a command runs': {
+      ...{ values: new Set(['made up', 'of-a-gate']), brands: new Set([brandOf(sessionMarker('of-a-gate'))]) },
+      lowered: true,
+    },
+    'the mark of a gate which a command runs': { values: new Set(['of-a-gate']), lowered: true },
+    'only the brand of a gate': { brands: new Set([brandOf(sessionMarker('of-a-gate'))]) },
+    'a dropped brand': { lowered: true },
+    'started by us': { ours: true },
+    'the brand of an agent of the person, without such an agent': observed,
+    'gone before it was looked at': { kind: 'gone' },
+    'brought by the daemon itself': { kind: 'own' },
+  }
   const call = { tool_name: 'Bash', tool_use_id: 'u-1', tool_input: { command: HIGH } }
-  assert.equal((await ask('PreToolUse', call, 'of-a-gate'))[0], true)
+  for (const [name, peer] of Object.entries(marked)) {
+    assert.equal(await isCaptured(peer), false, name)
+    assert.match(await ask('PreToolUse', call, peer), /"deny"/, name)
+  }
+  assert.equal(await isCaptured({}), true, 'no mark')
+  assert.equal(await isCaptured({ kind: 'unknown', why: 'no list' }), true, 'where the system does not tell')
+
+  const agents = join(daemon.paths.run, 'vendor-processes')
+  mkdirSync(agents, { recursive: true })
+  const known = join(agents, `${process.pid}-${rawStartTime(process.pid)}`)
+  writeFileSync(known, '')
+  assert.equal(await isCaptured(observed), true, 'an agent of the person after its first hook')
+  assert.equal(await isCaptured({ ...observed, values: new Set(['of-a-gate']) }), false, 'a gate that it runs')
+  renameSync(known, `${known}-doubted`)
+  assert.equal(await isCaptured(observed), false, 'what was marked before its first hook')
+})
+
+test('a process with a made up mark is told nothing over loopback, also after a call of it was judged', async t => {
+  const { daemon, store } = await scriptedWorld(t, scriptedAgent())
+  assert.match(await askOverLoopback(t, daemon, 'made up'), /"deny"/)
+  const [doubted] = readdirSync(join(daemon.paths.run, 'vendor-processes'))
+  assert.match(doubted ?? '', /-doubted$/)
   const before = (await store.events({ kinds: ['hook.captured'] })).length
-  const [, after] = await ask('UserPromptSubmit', { prompt: 'What is here?' }, 'made up')
-  assert.ok(Number(after) > before, 'a claim silences nothing')
+  const prompt = { hook_event_name: 'UserPromptSubmit', prompt: 'What is here?' }
+  assert.equal(await askOverLoopback(t, daemon, 'made up', prompt), '')
+  assert.equal((await store.events({ kinds: ['hook.captured'] })).length, before)
 })
 
 test('a conversation with a role gets what that role may read, which is recorded with the role, as is what it does', async t => {

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { secretId } from '../../base/ids.ts'
 import { isObject, parseJson } from '../../base/json.ts'
-import { holdsOtherEnd, identifyPeers, type Peer } from '../../base/process/peer.ts'
+import { describeProcess, holdsOtherEnd, identifyPeers, type Peer } from '../../base/process/peer.ts'
 import { environmentOf } from '../../base/process/process-table.ts'
 import type { ObservedSession, ObservedView } from '../../domain/hook-capture.ts'
 import { HOOK_VENDORS, type HookOutput } from '../../domain/hooks.ts'
@@ -19,6 +19,7 @@ import {
 import type { DaemonContext } from '../context.ts'
 import type { DaemonHooks } from '../daemon-hooks.ts'
 import { replayOutbox } from '../replay-outbox.ts'
+import { isHeard } from '../speakers.ts'
 import { parseRequest } from './errors.ts'
 import { HOOK_ROUTE } from './guard.ts'
 
@@ -86,9 +87,8 @@ export async function handleHook(
   daemon: DaemonContext,
   { native, body, socket, signal }: { native: string; body: unknown; socket: Socket; signal: AbortSignal },
 ): Promise<HookOutput> {
-  const peers = onDemand(() => identifyPeers(socket, daemon.agentEnv))
   const conversation = isObject(body) ? String(body['session_id']) : ''
-  const { pid, mark } = await findHolder({ conversation, socket }, peers, daemon)
+  const { pid, mark, peers } = await findHolder({ conversation, socket }, daemon)
   const env = {
     HOME: daemon.agentEnv['HOME'],
     ...readVariables(pid),
@@ -104,27 +104,30 @@ const holdersOf = new WeakMap<DaemonContext, Map<string, VendorProcess>>()
 
 /**
  * The process that asks, and the mark that it carries. Looking it up takes longer than the verdict, and Claude Code connects anew for each
- * call, so the process of a conversation is remembered while it runs: but never one with a mark, because a mark silences hooks, and none that
+ * call, so the process of a conversation is remembered while it runs: but never one that is not heard, because of its marks, and none that
  * another agent started. Any script can name a conversation, so it must be the remembered process that asks.
  */
 async function findHolder(
   { conversation, socket }: { conversation: string; socket: Socket },
-  peers: () => Promise<Peer[]>,
   daemon: DaemonContext,
-): Promise<{ pid: number; mark?: string }> {
+): Promise<{ pid: number; mark?: string; peers: () => Promise<Peer[]> }> {
   const holders = holdersOf.get(daemon) ?? new Map<string, VendorProcess>()
   holdersOf.set(daemon, holders)
   const known = holders.get(conversation)
-  if (known && isRunning(known) && holdsOtherEnd(known.pid, socket)) return { pid: known.pid }
-  const [holder] = (await peers()).filter(peer => peer.kind === 'process')
-  if (!holder) return { pid: 0 }
+  if (known && isRunning(known) && holdsOtherEnd(known.pid, socket))
+    return { pid: known.pid, peers: onDemand(async () => [describeProcess(known.pid)]) }
+  const identified = await identifyPeers(socket, daemon.agentEnv)
+  const peers = async () => identified
+  const [holder] = identified.filter(peer => peer.kind === 'process')
+  if (!holder) return { pid: 0, peers }
   const [mark] = holder.values
-  if (mark !== undefined) return { pid: holder.pid, mark }
+  if (mark !== undefined) return { pid: holder.pid, mark, peers }
   const found = findVendorProcess(holder.pid)
   const above = holder.chain.filter(pid => pid !== found?.pid)
-  if (found && !new VendorProcesses(daemon.paths).isAmong(above)) holders.set(conversation, found)
+  const vendors = new VendorProcesses(daemon.paths)
+  if (found && isHeard(holder, vendors) && !vendors.isAmong(above)) holders.set(conversation, found)
   for (const oldest of [...holders.keys()].slice(0, -MOST_HOLDERS)) holders.delete(oldest)
-  return { pid: holder.pid }
+  return { pid: holder.pid, peers }
 }
 
 /** The variables of Claude Code that matter to hooks; none of them can allow anything. */

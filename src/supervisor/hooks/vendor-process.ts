@@ -40,6 +40,12 @@ function identify(pid: number): VendorProcess | undefined {
   return startTime === undefined ? undefined : { pid, startTime }
 }
 
+/** One that called a hook. */
+interface KnownProcess extends VendorProcess {
+  /** It carried a mark of ours before its first hook, so that it may be what pcc started: it is told nothing. */
+  isDoubted: boolean
+}
+
 /** Whether this very process still runs. */
 export function isRunning({ pid, startTime }: VendorProcess): boolean {
   return rawStartTime(pid) === startTime
@@ -57,13 +63,17 @@ export class VendorProcesses {
   }
 
   has(found: VendorProcess): boolean {
-    return this.#files.has(nameOf(found))
+    return [false, true].some(isDoubted => this.#files.has(nameOf({ ...found, isDoubted })))
   }
 
   /** The brand is for what it starts and then no longer is the parent of. Imported on use: most hooks find it branded. */
-  async add(found: VendorProcess, env: Record<string, string | undefined>): Promise<void> {
+  async add(
+    found: VendorProcess,
+    env: Record<string, string | undefined>,
+    { isDoubted = false }: { isDoubted?: boolean } = {},
+  ): Promise<void> {
     if (this.has(found)) return
-    this.#files.note(nameOf(found))
+    this.#files.note(nameOf({ ...found, isDoubted }))
     const { brandProcess } = await import('../../base/process/brand-process.ts')
     brandProcess(OBSERVED_MARKER, found.pid, env)
   }
@@ -74,16 +84,16 @@ export class VendorProcesses {
   }
 
   /** Those that still run; the others are forgotten. */
-  running(): VendorProcess[] {
+  running(): KnownProcess[] {
     const all = this.#files.all().flatMap(name => {
-      const [, pid = '', startTime = ''] = /^(\d+)-(\d+)$/.exec(name) ?? []
-      return pid === '' ? [] : [{ pid: Number(pid), startTime }]
+      const [, pid = '', startTime = '', doubt] = /^(\d+)-(\d+)(-doubted)?$/.exec(name) ?? []
+      return pid === '' ? [] : [{ pid: Number(pid), startTime, isDoubted: doubt !== undefined }]
     })
     for (const gone of all.filter(found => !isRunning(found))) this.#files.forget(nameOf(gone))
     return all.filter(isRunning)
   }
 }
 
-function nameOf({ pid, startTime }: VendorProcess): string {
-  return `${pid}-${startTime}`
+function nameOf({ pid, startTime, isDoubted }: KnownProcess): string {
+  return `${pid}-${startTime}${isDoubted ? '-doubted' : ''}`
 }
