@@ -11,8 +11,8 @@ export const OF_RUNS: readonly Plant[] = [
       {
         file: 'src/workspace/merge/move-target.ts',
         symbol: 'underLock',
-        find: "await rename(index, join(own, 'index'))",
-        put: 'void rename',
+        find: 'if (!(await installIndex(own, index.file)))',
+        put: 'if (!own)',
       },
     ],
     round: running(),
