@@ -19,6 +19,7 @@ export interface Retention {
   log: Log
   clock?: Clock
 }
+
 const PRUNE_EVERY_MS = 24 * HOUR_MS
 
 /** Removes expired data now and once a day, by the settings of that moment. Disposing waits for the round that is under way. */

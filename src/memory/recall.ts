@@ -14,6 +14,7 @@ const CLASSES: Record<ItemKind, { items: number; tokens: number }> = {
   anti_pattern: { items: 2, tokens: 200 },
   episode: { items: 3, tokens: 400 },
 }
+
 const SCOPES: Record<MemoryScope, number> = { session: 4, agent: 3, project: 8, global: 3 }
 /** Longer texts are cut: one item must not take the room of its class. */
 const LONGEST_TEXT = 560

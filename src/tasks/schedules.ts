@@ -9,6 +9,7 @@ export interface ScheduleTimes {
   /** Cron, five fields; null for a single time. */
   pattern: string | null
 }
+
 const UNIT_MS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: 24 * 60 * MINUTE_MS } as const
 /** A run takes longer than this; a shorter interval is a mistake. */
 const LEAST_APART_MS = 5 * MINUTE_MS
@@ -104,6 +105,7 @@ function scheduleError(flag: string, text: string, problem: string): AppError {
 function throwPast(text: string): never {
   throw new AppError('schedule_past', { text })
 }
+
 const SINCE_UNIT_MS = { m: HOUR_MS / 60, h: HOUR_MS, d: 24 * HOUR_MS, w: 7 * 24 * HOUR_MS } as const
 
 /** The past moment that a person means: "22:00" is the last time that it was ten. Throws `since_wrong`. */

@@ -76,6 +76,7 @@ export function decideAdmission(gates: (AccountGate | undefined)[], now: number)
   const closed = existing.find(gate => isClosedByLimit(gate, now))
   return closed ? { open: false, why: 'limit', until: closed.closed_until ?? now, gate: closed } : { open: true }
 }
+
 /** Without a known reset the wait is one minute, two, four … up to this. A refused try costs nothing, but tries must not be frequent. */
 const LONGEST_PROBE_MS = 30 * MINUTE_MS
 /** A fault may be mended at any time, and a single refused call may be a mistake of the vendor: 5 s, 15 s, 45 s … up to this. */

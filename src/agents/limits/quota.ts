@@ -165,6 +165,7 @@ interface QuotaLookup {
 }
 
 type CcusageAnswer = { window: QuotaWindow[] } | { problem: string }
+
 /** Unchanged values are stored this often, because a value that stays the same is not missing data. */
 const UNCHANGED_MS = 5 * MINUTE_MS
 const KEPT_MS = 14 * DAY_MS

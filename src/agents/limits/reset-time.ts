@@ -15,6 +15,7 @@ export function limitFromRecord(
   if (resetsAt !== undefined) return { ...window, resetsAt, source: 'message', message }
   return { ...window, source: rejected ? 'event' : 'result', message }
 }
+
 /**
  * The vendor shows a bare time for a reset within a day. A time that has just passed is a reset that has just passed, written by
  * a clock that is a little off, and not a reset in twenty-four hours.

@@ -158,6 +158,7 @@ const MEANINGS: Record<ReportedPeriod['as'], string> = {
   'given back': 'stopped and given back',
   'at work': 'still at work',
 }
+
 const TICK_STEPS = [1 / 60, 1 / 12, 1 / 4, 1, 2, 6, 12, 24].map(hours => hours * HOUR_MS)
 
 /** The timeline: a row for each task and a bar for each attempt. On a narrow screen the title of a row is above its bars. */

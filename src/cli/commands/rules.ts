@@ -83,6 +83,7 @@ function parseRuleNumber(value: string): number {
   if (!/^[1-9]\d{0,5}$/.test(value)) throw new InvalidValue('It must be a number of pcc rules list.')
   return Number(value)
 }
+
 const UNITS: Record<string, number> = { m: 60_000, h: 3_600_000, d: DAY_MS, w: 7 * DAY_MS }
 
 function parseSpan(value: string): number {
