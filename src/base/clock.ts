@@ -55,3 +55,6 @@ export function wakeTime(ms: number, now: number): string {
 export function twoDigits(value: number): string {
   return String(value).padStart(2, '0')
 }
+
+/** How a person may write a past moment (`parseSince`), for help and errors. */
+export const PAST_TIMES = '8h, 7d, 22:00, "mon 22:00", yesterday, "yesterday 18:00" or 2027-01-31'

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRegularFileNow } from './files.ts'
+import { isObject, parseJson } from './json.ts'
 
 const ENV_FILE = /^(\.env(\..+)?|.+\.env|\.envrc|\.dev\.vars)$/
 /** These files hold no secrets, but texts to be replaced. */
@@ -13,6 +14,36 @@ const MOST_BYTES = 256_000
 export function readEnvSecrets(folder: string): string[] {
   const names = listNames(folder).filter(name => ENV_FILE.test(name) && !SAMPLE.test(name))
   return [...new Set(names.slice(0, MOST_FILES).flatMap(name => findSecrets(readText(join(folder, name)))))]
+}
+
+/** Where an agent keeps the settings of a person: its folder, and its file about projects, which is beside or in it. */
+export interface AgentSettings {
+  folder: string
+  file: string
+}
+
+/** The keys that a person has given an agent's MCP servers, for all projects and for this one, and its environment. */
+export function readServerSecrets({ folder, file }: AgentSettings, project: string): string[] {
+  const parse = (path: string) => {
+    const value = parseJson(readRegularFileNow(path)?.toString('utf8') ?? '')
+    return isObject(value) ? value : {}
+  }
+  const { mcpServers, projects } = parse(file)
+  const own = isObject(projects) ? projects[project] : undefined
+  const { env } = parse(join(folder, 'settings.json'))
+  return [...new Set(namedSecrets([mcpServers, isObject(own) && own['mcpServers'], env], ''))]
+}
+
+/** A word counts by the name before it: `{ "X-Api-Key": … }`, `"--token", …`, `?key=…`. */
+function namedSecrets(value: unknown, name: string): string[] {
+  const flagAt = (at: number, all: unknown[]) => (/^-/.test(String(all[at])) ? String(all[at]) : '')
+  if (Array.isArray(value)) return value.flatMap((each, at) => namedSecrets(each, flagAt(at - 1, value)))
+  if (isObject(value)) return Object.entries(value).flatMap(([key, each]) => namedSecrets(each, key))
+  if (typeof value !== 'string') return []
+  return value.split(/[\s?&]+/).flatMap(word => {
+    const [, key = name, rest = word] = /^-*([\w-]+)=(.+)$/.exec(word) ?? []
+    return (SECRET_NAME.test(key) || /:\/\//.test(rest)) && !/^[/~-]/.test(rest) ? secretsOf(key, rest) : []
+  })
 }
 
 function listNames(folder: string): string[] {

@@ -4,8 +4,10 @@ import {
   fchmodSync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
+  readFile,
   readFileSync,
   realpathSync,
   renameSync,
@@ -13,9 +15,9 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { secretId } from './ids.ts'
 
 /**
@@ -50,21 +52,32 @@ export function replaceEntry(target: string, content: string | Uint8Array, mode 
 /** Far more than a settings file or a note has. */
 const SMALL_FILE_BYTES = 64_000_000
 
+/** Up to here a file is read at once: to have another thread read it takes longer. */
+const AT_ONCE_BYTES = 1_000_000
+
 /**
  * Reads a file that an agent may have replaced. A pipe or a device throws like a missing file: reading it would take a thread of
  * this process for ever, and after four of them every other file would wait. A larger file throws too.
  */
-export async function readRegularFile(
-  path: string,
-  maxBytes = SMALL_FILE_BYTES,
-  { follow = true } = {},
-): Promise<Buffer> {
+export async function readRegularFile(...[path, maxBytes, options]: RegularFile): Promise<Buffer> {
+  const { file, size } = openOrdinary(path, maxBytes, options)
+  try {
+    return size > AT_ONCE_BYTES ? await promisify(readFile)(file) : readFileSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+type RegularFile = [path: string, maxBytes?: number, options?: { follow?: boolean }]
+
+/** What is looked at is what is read: a file can become a pipe between the two. */
+function openOrdinary(...[path, maxBytes = SMALL_FILE_BYTES, { follow = true } = {}]: RegularFile) {
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
-  await using file = await open(path, follow ? flags : flags | constants.O_NOFOLLOW)
-  const stats = await file.stat()
-  if (!stats.isFile()) throw new Error(`${path} is no ordinary file`)
-  if (stats.size > maxBytes) throw new Error(`${path} is larger than ${maxBytes} bytes`)
-  return await file.readFile()
+  const file = openSync(path, follow ? flags : flags | constants.O_NOFOLLOW)
+  const stats = fstatSync(file)
+  if (stats.isFile() && stats.size <= maxBytes) return { file, size: stats.size }
+  closeSync(file)
+  throw new Error(stats.isFile() ? `${path} is larger than ${maxBytes} bytes` : `${path} is no ordinary file`)
 }
 
 /**
@@ -83,14 +96,10 @@ export function openRegularFile(path: string, { follow = false } = {}): number |
   return undefined
 }
 
-/** `readRegularFile` at once. What is looked at is what is read: a file can become a pipe between the two. */
-export function readRegularFileSync(path: string, maxBytes = SMALL_FILE_BYTES, { follow = true } = {}): Buffer {
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY
-  const file = openSync(path, follow ? flags : flags | constants.O_NOFOLLOW)
+/** `readRegularFile` at once, however large the file is. */
+export function readRegularFileSync(...wanted: RegularFile): Buffer {
+  const { file } = openOrdinary(...wanted)
   try {
-    const stats = fstatSync(file)
-    if (!stats.isFile()) throw new Error('it is no regular file')
-    if (stats.size > maxBytes) throw new Error(`it is larger than ${maxBytes} bytes`)
     return readFileSync(file)
   } finally {
     closeSync(file)
@@ -98,7 +107,7 @@ export function readRegularFileSync(path: string, maxBytes = SMALL_FILE_BYTES, {
 }
 
 /** The same; undefined where it throws. */
-export function readRegularFileNow(...file: Parameters<typeof readRegularFileSync>): Buffer | undefined {
+export function readRegularFileNow(...file: RegularFile): Buffer | undefined {
   try {
     return readRegularFileSync(...file)
   } catch {
@@ -109,6 +118,8 @@ export function readRegularFileNow(...file: Parameters<typeof readRegularFileSyn
 /** The text of such a file; undefined if it is missing. Anything else that is no ordinary file throws. */
 export async function readTextIfAny(path: string): Promise<string | undefined> {
   try {
+    // To look is cheaper than an error, and most of what is asked for is missing.
+    if (!lstatSync(path, { throwIfNoEntry: false })) return undefined
     return (await readRegularFile(path)).toString('utf8')
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException

@@ -1,4 +1,4 @@
-import { type Stats, statSync } from 'node:fs'
+import { lstatSync, realpathSync, type Stats, statSync } from 'node:fs'
 
 // Looking a file up takes microseconds; to have another thread look takes a tenth of a millisecond, and a hook looks fifty times.
 
@@ -6,6 +6,24 @@ import { type Stats, statSync } from 'node:fs'
 export function lookUp(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** The same without following a link at the path itself. */
+export function lookUpEntry(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}
+
+/** The path without links; undefined if nothing is there, or it cannot be accessed. */
+export function realPathIfAny(path: string): string | undefined {
+  try {
+    return realpathSync.native(path)
   } catch {
     return undefined
   }

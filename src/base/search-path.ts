@@ -1,6 +1,7 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isInside } from './is-inside.ts'
+import { realPathIfAny } from './is-there.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -36,11 +37,7 @@ function isProjectFolder(folder: string): boolean {
 }
 
 function realPath(path: string): string {
-  try {
-    return realpathSync(path)
-  } catch {
-    return path
-  }
+  return realPathIfAny(path) ?? path
 }
 
 /** The folders of a PATH that do not count. */

@@ -138,8 +138,8 @@ export function quoteForShell(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-/** Parses a whole number, such as a priority; `undefined` when it is not one. */
-export function parseInteger(text: string): number | undefined {
+/** Parses a priority: a whole number of at most six digits; `undefined` when it is not one. */
+export function parsePriority(text: string): number | undefined {
   return /^[+-]?\d{1,6}$/.test(text) ? Number(text) : undefined
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { readEnvSecrets } from '../../src/base/env-files.ts'
+import { readEnvSecrets, readServerSecrets } from '../../src/base/env-files.ts'
 import { redactText, redactValues } from '../../src/base/redact.ts'
 import { tempDir } from '../support/world.ts'
 
@@ -104,4 +104,40 @@ test('secrets are found in the .env files of a project, and plain settings are n
     '9f8e7d6c5b4a',
   ])
   assert.deepEqual(readEnvSecrets(join(folder, 'nowhere')), [])
+})
+
+test("the keys of a person's MCP servers are known, of this project and of all, and other words of theirs are not", t => {
+  const folder = tempDir(t)
+  const server = (key: string) => ({ command: 'npx', env: { LOG_LEVEL: 'debug', API_TOKEN: key } })
+  const mcpServers = {
+    one: server('key-of-all-1'),
+    two: {
+      url: 'https://db.invalid/x?api_key=key-of-address-1&page=2',
+      headers: { Authorization: 'Bearer key-of-header-1' },
+    },
+    three: {
+      command: '/opt/node20/bin/server',
+      args: ['-y', 'server-postgres-2-for-all-of-us', '--token', 'key-of-flag-1', '--auth-file', '/home/u/x.json'],
+    },
+  }
+  const projects = {
+    '/p': { mcpServers: { own: server('key-of-project-1') } },
+    '/q': { mcpServers: { other: server('key-of-other-1') } },
+  }
+  writeFileSync(join(folder, '.claude.json'), JSON.stringify({ mcpServers, projects }))
+  writeFileSync(
+    join(folder, 'settings.json'),
+    JSON.stringify({ model: 'x', env: { MY_KEY: 'key-of-settings-1', DEBUG: '1' } }),
+  )
+  assert.deepEqual(readServerSecrets({ folder, file: join(folder, '.claude.json') }, '/p'), [
+    ...[
+      'key-of-all-1',
+      'key-of-address-1',
+      'key-of-header-1',
+      'key-of-flag-1',
+      'key-of-project-1',
+      'key-of-settings-1',
+    ],
+  ])
+  assert.deepEqual(readServerSecrets({ folder: '/nowhere', file: '/nowhere/x' }, '/p'), [])
 })

@@ -40,13 +40,13 @@ function openProject(t: TestContext) {
     const { made: bubblewrap } = settings
     return run(line, async () => openSandbox({ bubblewrap, settings, needs: NO_NEEDS, env, reading: false, log }))
   }
-  const verification = async (...lines: string[]) => {
+  const setUp = (line: string) => run(line, commandSandboxes(config, { project, paths, log, fillsCaches: true }))
+  const verification = async (...lines: (string | { setUp: string })[]) => {
     await using sandbox = commandSandboxes(config, { project, paths, log })
     const said: string[] = []
-    for (const line of lines) said.push(await run(line, sandbox))
+    for (const line of lines) said.push(await (typeof line === 'string' ? run(line, sandbox) : setUp(line.setUp)))
     return said
   }
-  const setUp = (line: string) => run(line, commandSandboxes(config, { project, paths, log, fillsCaches: true }))
   return { home, paths, agent, verification, setUp }
 }
 
@@ -76,6 +76,18 @@ test('a gate finds the packages of the person, and neither their other caches no
   assert.equal(seen?.split('\n/bin/sh:')[0], '.cache/pip/c\n.cargo/registry/b\n.npm/_cacache/a')
   assert.equal(await agent(look), '.cache/pip/c\n.cargo/registry/b\n.npm/_cacache/a')
   for (const file of files) assert.equal(readFileSync(join(home, file), 'utf8'), 'as it was')
+})
+
+test('a link that a set-up command leaves in a package cache leads no gate and no agent out of it', async t => {
+  const { home, verification, agent, setUp } = openProject(t)
+  for (const folder of ['.npm/_cacache/tmp', '.ssh']) mkdirSync(join(home, folder), { recursive: true })
+  writeFileSync(join(home, '.ssh/id_rsa'), 'the key')
+  const plant = `rm -rf ~/.npm/_cacache ~/.npm/tool; for f in _cacache tool; do ln -sT ${home}/.ssh ~/.npm/$f; done; echo planted`
+  const look = 'cat ~/.npm/_cacache/id_rsa ~/.npm/tool/id_rsa 2>/dev/null; echo ran'
+  await setUp('mkdir -p ~/.npm/_logs; touch ~/.npm/_logs/a')
+  const [, planted, seen] = await verification(look, { setUp: plant }, look)
+  assert.match(planted ?? '', /planted$/)
+  assert.deepEqual([seen, await agent(look), await setUp(look)], ['ran', 'ran', 'ran'])
 })
 
 test('every package manager has a cache that it writes, and Go, Maven and Gradle read the person’s behind theirs', async t => {

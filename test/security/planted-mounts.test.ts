@@ -1,16 +1,27 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
+import { findProgram } from '../../src/base/process/find-program.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
 import { lookForBubblewrap } from '../../src/base/sandbox/bubblewrap.ts'
 import { comparingCommand } from '../../src/base/sandbox/mount-sources.ts'
 import { canScope } from '../../src/base/sandbox/seccomp.ts'
 import { commandSandboxes } from '../../src/workspace/command/plan-sandbox.ts'
 import { commandEnvironment, runCommand } from '../../src/workspace/command/run-command.ts'
+import { readNote, replaceBeside, writeNote } from '../../src/workspace/worktrees/worktree-note.ts'
 import { configWith } from '../brain/sample.ts'
 import { bareEnv, makeRepository, tempDir } from '../support/world.ts'
 import { SECRET } from './attack.ts'
@@ -34,11 +45,17 @@ function plant(t: TestContext) {
 /** Runs a command of a project as gates are run. */
 async function run(
   command: string,
-  { home, project, directory = project, PATH }: { home: string; project: string; directory?: string; PATH?: string },
+  {
+    home,
+    project,
+    directory = project,
+    PATH,
+    settings = {},
+  }: { home: string; project: string; directory?: string; PATH?: string; settings?: Parameters<typeof configWith>[0] },
 ) {
   const paths = appPathsFor({ env: { PCC_HOME: join(home, 'pcc') } })
   const env = { ...commandEnvironment(bareEnv(home)), ...(PATH !== undefined && { PATH }) }
-  await using sandbox = commandSandboxes(configWith({}), { project, paths, log: () => undefined })
+  await using sandbox = commandSandboxes(configWith(settings), { project, paths, log: () => undefined })
   const { signal } = new AbortController()
   return runCommand({ command, directory, env, timeoutMs: 60_000, signal }, { guard: openGuard(), sandbox })
 }
@@ -87,6 +104,63 @@ test('what another agent puts in the place of a folder while a sandbox is made i
   const { status, stdout, stderr } = start()
   assert.deepEqual([status, stdout], [97, ''])
   assert.match(stderr, /nothing was started/)
+})
+
+test('a disk that is mounted or unmounted while a sandbox is made does not stop it and is not seen later; a link to a home that is a disk does', t => {
+  const bwrap = findProgram('bwrap', process.env) ?? ''
+  const script = join(import.meta.dirname, 'mounting.ts')
+  const args = ['--map-root-user', '--mount', process.execPath, script, tempDir(t), bwrap]
+  const { stdout, stderr } = spawnSync('unshare', args, { encoding: 'utf8' })
+  const expected = { nothing: '1', mounted: '1', unmounted: '1', linked: '97', later: '' }
+  assert.deepEqual(JSON.parse(stdout || 'null'), expected, stderr)
+})
+
+test('logins among the programs and settings of the home that are shown are left out, and the rest of those files is there', async t => {
+  const { home, project } = plant(t)
+  const files = {
+    '.local/share/uv/credentials/credentials.toml': `password = "${SECRET}"`,
+    '.npm-global/etc/npmrc': `//r.example/:_authToken=${SECRET}`,
+    '.nvm/versions/node/v24.0.0/etc/npmrc': `registry=https://r.example/\n//r.example/:_authToken=${SECRET}\n`,
+    '.pyenv/versions/3.13/pip.conf': `[global]\nindex-url = https://me:${SECRET}@pypi.example/\ntimeout = 9\n`,
+    '.asdf/plugins/x/.git/config': `[remote "origin"]\n\turl = https://${SECRET}@git.example/x\n`,
+    'more.gitconfig': `[core] pager = less\n[http]\n\textraHeader = one \\\n  ${SECRET}\n[github]\n\ttoken = ${SECRET}\n`,
+    '.gitconfig': `[user]\n\tname = Ada\n[url "https://${SECRET}@github.com/"]\n\tinsteadOf = https://github.com/
+[http "https://git.example/"] extraHeader = Authorization: Basic ${SECRET}
+[url "ssh://git@github.com/"]\n\tinsteadOf = gh:\n[credential]\n\thelper = "!f() { echo password=${SECRET}; }; f"\n\thelper = cache
+[include]\n\tpath = ~/more.gitconfig\n`,
+  }
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(home, name)), { recursive: true })
+    writeFileSync(join(home, name), text)
+  }
+  const kept = ['user.name', 'core.pager', 'credential.helper', 'url.ssh://git@github.com/.insteadOf']
+  const look = `cd; grep -rl ${SECRET} .; git config -f .gitconfig --includes --list | grep -iE '^(${kept.join('|')})='`
+  const rest = 'cat .nvm/versions/node/*/etc/npmrc .pyenv/versions/*/pip.conf'
+  const { output } = await run(`${look}; ${rest}`, { home, project })
+  const settings = [
+    'user.name=Ada',
+    'url.ssh://git@github.com/.insteadof=gh:',
+    'credential.helper=cache',
+    'core.pager=less',
+  ]
+  const others = ['registry=https://r.example/', '[global]', 'timeout = 9']
+  assert.deepEqual(output.trim().split('\n'), [...settings, ...others])
+})
+
+test('where worktrees are in the project, code in the main checkout leaves no link there, and pcc writes its notes through none', async t => {
+  const { home, project } = plant(t)
+  const [trees, key] = [join(project, '.worktrees'), join(home, '.ssh/id_rsa')]
+  const link = `ln -s ${key} .worktrees/.slot-1.pcc-note.json.new`
+  const settings = { 'worktrees.directory': trees }
+  const { output } = await run(`mkdir -p .worktrees; ${link}; mv .worktrees aside`, { home, project, settings })
+  assert.match(output, /Read-only file system[\s\S]*busy/)
+  assert.deepEqual(readdirSync(trees), [])
+  for (const name of ['note.json', 'index']) symlinkSync(key, join(trees, `.slot-1.pcc-${name}.new`))
+  const top = join(trees, 'slot-1')
+  await writeNote(top, { sparse: 'of pcc' })
+  await replaceBeside(join(trees, '.slot-1.pcc-index'), 'of pcc')
+  assert.equal((await readNote(top)).sparse, 'of pcc')
+  assert.equal(readFileSync(key, 'utf8'), SECRET)
 })
 
 test('an agent in the main checkout cannot exchange what sandboxes of worktrees mount of its repository', async t => {

@@ -32,9 +32,11 @@ const UNUSED = 'planted-value-that-nobody-uses'
 const probe = (files: string[]) => `
 const { readFileSync, readdirSync } = require('node:fs')
 const read = file => { try { return readFileSync(file, 'latin1') } catch (error) { return String(error.code) } }
+// Without the mounts of the sandbox: the agent cuts a longer output.
+const words = line => line.split('\\0').filter(word => !/^(--|[/])/.test(word)).join(' ')
 for (const file of ${JSON.stringify(files)}) console.log('file: ' + read(file))
 for (const pid of readdirSync('/proc').filter(name => /^\\d+$/.test(name)))
-  console.log(pid, read('/proc/' + pid + '/cmdline'), read('/proc/' + pid + '/environ'))
+  console.log(pid, words(read('/proc/' + pid + '/cmdline')), read('/proc/' + pid + '/environ'))
 console.log('variable: ' + process.env.GIVEN_TO_CLAUDE)
 `
 

@@ -58,8 +58,10 @@ test('a link that appears after git was looked at leads no log of commits out of
   const { victim, AS_IT_WAS } = await flipLink(t, join(project, '.git/logs/refs/heads/pcc/task'))
   const committer = { GIT_COMMITTER_NAME: who.name, GIT_COMMITTER_EMAIL: who.email }
   const commit = ['commit', '--allow-empty', '-q', '-m', '$(touch evil)']
-  const ends = []
-  for (let count = 0; count < 20; count++) ends.push(await git(worktree, commit, { env: { ...env, ...committer } }))
+  const ends: Awaited<ReturnType<typeof git>>[] = []
+  // On a busy machine the link is in the way more often than not.
+  while (ends.length < 20 || (ends.length < 300 && !ends.some(({ ok }) => ok)))
+    ends.push(await git(worktree, commit, { env: { ...env, ...committer } }))
   assert.equal(readFileSync(victim, 'utf8'), AS_IT_WAS)
   assert.ok(ends.some(({ ok }) => ok))
 })

@@ -1,3 +1,4 @@
+import { PAST_TIMES } from '../clock.ts'
 import type { ErrorRow } from './system.ts'
 
 /** Errors of a project's tasks and their graph. */
@@ -107,7 +108,7 @@ export const TASK_ERRORS = {
   task_begun: {
     exit: 2,
     http: 409,
-    says: 'Task {id} is {state} and can no longer be split.',
+    says: 'Task {id} is {state} and can no longer get parts.',
     next: 'Reset it first with: pcc task reset {id}',
   },
   task_needed: {
@@ -251,7 +252,7 @@ export const RUN_ERRORS = {
     exit: 2,
     http: 400,
     says: 'The time "{text}" cannot be understood.',
-    next: 'Write it as "22:00", "yesterday 18:00", "mon 22:00", "2027-01-31 22:00" or "8h".',
+    next: `Write it as ${PAST_TIMES}.`,
   },
   since_ahead: {
     exit: 2,

@@ -53,6 +53,12 @@ export const WORK_ERRORS = {
     says: 'There is no session "{ref}".',
     next: 'See all sessions with: pcc list',
   },
+  run_not_session: {
+    exit: 2,
+    http: 409,
+    says: '{id} is a run, and this is about one session.',
+    next: 'See its sessions with: pcc list, and watch the run with: pcc attach {id}',
+  },
   session_ambiguous: { exit: 2, http: 409, says: '"{ref}" could be any of {matches}.', next: 'Type more of the id.' },
   session_over: {
     exit: 2,
@@ -111,8 +117,8 @@ export const WORK_ERRORS = {
   session_complete: {
     exit: 2,
     http: 409,
-    says: 'Session {id} is complete and nothing is left in its queue.',
-    next: 'Give it a new task with: pcc add {id} "…"',
+    says: 'Session {id} has nothing left to do: {what}.',
+    next: '{next}',
   },
   session_waits_for_answer: {
     exit: 2,

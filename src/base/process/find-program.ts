@@ -22,8 +22,10 @@ export function describeSearchPath(command: string, { PATH: path }: Env): string
 
 function isExecutable(path: string): boolean {
   try {
+    // To look is cheaper than an error: in most folders of a PATH it is missing.
+    if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return false
     accessSync(path, constants.X_OK)
-    return statSync(path).isFile()
+    return true
   } catch {
     return false
   }

@@ -77,6 +77,7 @@ export function openForkServer({ keepMs = KEEP_MS, marginMs = MARGIN_MS } = {}):
     },
     run(run, signal) {
       if (signal?.aborted) return Promise.resolve(notRun(CALLED_OFF))
+      if (run.seldom && !child?.connected) return runInThisProcess(run, signal)
       const server = ensureChild()
       if (server.pid === undefined) return runInThisProcess(run, signal)
       clearTimeout(idle)

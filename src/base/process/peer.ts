@@ -57,6 +57,8 @@ export async function identifyPeers(
       args: search.args,
       cwd: '/',
       env: { LC_ALL: 'C' },
+      // A daemon that only answers commands is asked who they are, and runs nothing else.
+      seldom: true,
       ...limits,
     })
     const users = code === 0 ? findUsers(stdout, search.row) : []

@@ -37,6 +37,7 @@ export function findMarkedPids(marker: Marker): number[] {
 
 /** The markers that some process carries. Reads every process once, however many markers there are. */
 export function findCarriedMarkers(markers: Marker[]): Set<Marker> {
+  if (markers.length === 0) return new Set()
   if (process.platform !== 'linux') return new Set(markers.filter(marker => findMarkedPids(marker).length > 0))
   const byEntry = new Map(markers.map(marker => [`${marker.name}=${marker.value}`, marker]))
   const byBrand = new Map(markers.map(marker => [brandOf(marker), marker]))

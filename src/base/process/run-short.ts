@@ -14,6 +14,8 @@ export interface ShortCommand {
   timeoutMs: number
   /** The limit of each output stream. A program that prints more is ended, because half a list is useless. */
   maxBytes: number
+  /** Few of them run, so the fork server is not started for it. */
+  seldom?: true
 }
 
 /** How a program ended. A program that we ended, or that was not started, has no output here. */

@@ -62,6 +62,7 @@ export function sweepDirectory(directory: string, options?: SweepOptions): Promi
 
 /** The orphans (processes without their parent) that work in one of these directories. They may belong to a person. */
 export async function findOrphansIn(directories: string[]): Promise<Map<string, FoundProcess[]>> {
+  if (directories.length === 0) return new Map()
   const orphans = findOrphans().map(pid => ({ pid, cwd: directoryOf(pid) }))
   const found = new Map<string, FoundProcess[]>()
   for (const directory of new Set(directories)) {

@@ -23,11 +23,19 @@ export const NAMESPACES = [
   ...['--die-with-parent', '--cap-drop', 'ALL'],
 ]
 
-/** The command of a sandbox. Bubblewrap reads the filter of system calls from a descriptor, which a shell opens for it. */
+/** The descriptor from which a sandbox can read what is mounted outside of it. */
+export const OUTSIDE = 8
+
+/**
+ * The command of a sandbox. A shell opens descriptors for it: what is mounted here, and the filter of system calls, which bubblewrap itself
+ * reads.
+ */
 export function bubblewrapCommand(program: string, args: string[], filter: string | undefined) {
   // A program that is not there any more is reported as missing, and not as an error of the shell.
-  if (filter === undefined || !existsSync(program)) return { command: program, args }
-  return { command: '/bin/sh', args: ['-c', 'exec "$@" 9<"$0"', filter, program, '--seccomp', '9', ...args] }
+  if (!existsSync(program)) return { command: program, args }
+  const seccomp = filter === undefined ? [] : ['--seccomp', '9']
+  const opening = `exec "$@" ${OUTSIDE}</proc/self/mountinfo${filter === undefined ? '' : ' 9<"$0"'}`
+  return { command: '/bin/sh', args: ['-c', opening, filter ?? 'pcc-sandbox', program, ...seccomp, ...args] }
 }
 
 /** Tests by really making a sandbox: kernels, containers and security modules forbid it in too many ways to predict. */

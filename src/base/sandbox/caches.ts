@@ -49,16 +49,14 @@ export function openCaches(
   caches: SandboxSettings['caches'],
   { scratch, canMount = canOverlay(scratch) }: { scratch: string; canMount?: boolean },
 ): Caches {
+  // Each is a mount of its own, also for set-up commands: a folder inside of what they write could be a link to anywhere.
+  const names = caches && canMount ? [...new Set([...CACHES, ...BELOW])] : CACHES
   const own = (name: string) => join(caches?.folder ?? scratch, folderName(name))
-  if (caches) for (const name of CACHES) mkdirSync(own(name), { recursive: true, mode: 0o700 })
-  if (caches?.isWritten) return { folders: CACHES.map(name => ({ from: own(name), to: join(home, name) })), layers: [] }
-  const persons = caches && canMount ? BELOW.filter(name => existsSync(join(home, name))) : []
-  const opened = [...new Set([...CACHES, ...persons])].map(name => {
-    const whole = CACHES.find(each => name === each || name.startsWith(`${each}/`)) ?? name
-    const below = [
-      ...(caches ? [join(own(whole), name.slice(whole.length))].filter(hasFiles) : []),
-      ...(persons.includes(name) ? [join(home, name)] : []),
-    ]
+  if (caches) for (const name of names) mkdirSync(own(name), { recursive: true, mode: 0o700 })
+  if (caches?.isWritten) return { folders: names.map(name => ({ from: own(name), to: join(home, name) })), layers: [] }
+  const opened = names.map(name => {
+    const persons = caches && canMount && BELOW.includes(name) && existsSync(join(home, name))
+    const below = [...(caches ? [own(name)].filter(hasFiles) : []), ...(persons ? [join(home, name)] : [])]
     return openLayer(join(caches?.changes ?? scratch, folderName(name)), below, join(home, name))
   })
   return { folders: opened.map(({ moved }) => moved), layers: opened.flatMap(({ layer }) => layer) }
@@ -86,7 +84,10 @@ function openLayer(folder: string, below: string[], to: string): { moved: MovedF
   return { moved, layer: [{ folder, below: below.map((_, at) => `${at}`) }] }
 }
 
-/** Puts each layer together for this process and its children alone, then becomes the command. */
+/**
+ * Puts each layer together for this process and its children alone, then becomes the command. Also without layers: bubblewrap by itself would show
+ * a disk that is mounted on the machine later, writable.
+ */
 const MOUNTING = `while [ "$1" != -- ]; do
   cd "$1" && "$0" -t overlay overlay -o "lowerdir=$2,upperdir=changes,workdir=work,userxattr" all || exit 96
   shift 2
@@ -104,7 +105,8 @@ export function withLayers(
   layers: readonly CacheLayer[],
   { scratch, canMount = canOverlay(scratch) }: { scratch: string; canMount?: boolean },
 ): { command: string; args: string[] } {
-  if (layers.length === 0) return { command, args }
+  // A program that is not there any more is reported as missing.
+  if ((layers.length === 0 && !canMount) || !existsSync(command)) return { command, args }
   const words = [...layers.flatMap(({ folder, below }) => [folder, below.join(':')]), '--', command, ...args]
   if (!canMount) return { command: '/bin/sh', args: ['-c', COPYING, ours('cp'), ...words] }
   const shell = ['/bin/sh', '-c', MOUNTING, ours('mount'), ...words]

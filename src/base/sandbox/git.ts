@@ -129,7 +129,11 @@ const SUBMODULE = Buffer.from([0, 0, 0xe0, 0])
 
 function submodulesIn(top: string, own: string): string[] {
   const files = namesIn(own).filter(({ name }) => name === 'index' || name.startsWith('sharedindex.'))
-  const mayHave = files.some(({ name }) => readRegularFileNow(join(own, name), MOST_BYTES)?.includes(SUBMODULE))
+  const sizes = files.map(({ name }) => lstatSync(join(own, name), { throwIfNoEntry: false })?.size ?? 0)
+  // An agent can make large files of nothing, and nobody is served while they are read: git reads only those that count.
+  const areLarge = sizes.reduce((sum, size) => sum + size, 0) > MOST_READ_BYTES
+  const mayHave =
+    areLarge || files.some(({ name }) => readRegularFileNow(join(own, name), MOST_READ_BYTES)?.includes(SUBMODULE))
   if (!mayHave) return []
   const { stdout } = runShortSync({
     command: 'git',
@@ -144,13 +148,15 @@ function submodulesIn(top: string, own: string): string[] {
       GIT_NO_LAZY_FETCH: '1',
       GIT_OPTIONAL_LOCKS: '0',
     },
-    timeoutMs: 30_000,
+    timeoutMs: 5_000,
     maxBytes: MOST_BYTES,
   })
   return stdout.split('\0').flatMap(line => (line.startsWith('160000 ') ? line.slice(line.indexOf('\t') + 1) : []))
 }
 
 const MOST_BYTES = 512_000_000
+/** An index of half a million files. */
+const MOST_READ_BYTES = 50_000_000
 
 interface GitSettings {
   /** All files from which git reads settings, of the person and of the repository. */

@@ -1,10 +1,21 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import type { AgentSettings } from '../env-files.ts'
 import { isInside } from '../is-inside.ts'
 import { isObject, parseJson } from '../json.ts'
 import { runShort, runShortSync, type ShortCommand } from '../process/run-short.ts'
+import { holdsToken } from '../redact.ts'
 import type { MovedFolder } from './bubblewrap.ts'
 import type { AgentFolder } from './settings.ts'
 
@@ -66,12 +77,96 @@ function removal(folder: string): ShortCommand {
 
 /** Lines of npm's settings that hold no login: where packages come from, and how to get there. */
 const NPM_SETTING = /^\s*(@[\w.-]+:registry|registry|proxy|https-proxy|noproxy|cafile|strict-ssl|prefix)\s*=/
+/** An address with a name or a password in it; that of `ssh` is no secret. */
+const LOGIN_IN_ADDRESS = /(?<!ssh:)\/\/[^/\s"']*@/
 
 /** Writes files of the person into the home of the sandbox, without the logins in them. */
 export function copySettings(home: string, into: string): void {
-  const settings = readText(join(home, '.npmrc'))
-  const lines = settings?.split('\n').filter(line => NPM_SETTING.test(line) && !/\/\/[^/\s]*@/.test(line))
-  if (lines?.length) writeFileSync(join(into, '.npmrc'), `${lines.join('\n')}\n`, { mode: 0o600 })
+  const settings = withoutNpmLogins(readText(join(home, '.npmrc')) ?? '')
+  if (settings.trim() !== '') writeFileSync(join(into, '.npmrc'), settings, { mode: 0o600 })
+}
+
+function withoutNpmLogins(text: string): string {
+  const lines = text.split('\n').filter(line => line === '' || (NPM_SETTING.test(line) && !LOGIN_IN_ADDRESS.test(line)))
+  return lines.join('\n')
+}
+
+function withoutAddressLogins(text: string): string {
+  const lines = text.split('\n').filter(line => !LOGIN_IN_ADDRESS.test(line))
+  return lines.join('\n')
+}
+
+const GIT_SECTION = /^\s*\[[^\]"]*("(?:[^"\\]|\\.)*")?\s*\]/
+const GIT_LOGIN =
+  /^\s*\w*(extraheader|password|passwd|smtppass|token|secret)\w*\s*=|^\s*helper\s*=.*(pass|token|secret)/i
+
+/** Settings of git without what is a login: a header, a password, or an address with one in it, also as the name of a section. */
+function withoutGitLogins(text: string): string {
+  const kept: string[] = []
+  let [isSecret, isDropped, continues] = [false, false, false]
+  for (const line of text.split('\n')) {
+    const [section] = continues ? [] : (GIT_SECTION.exec(line) ?? [])
+    if (section !== undefined) isSecret = LOGIN_IN_ADDRESS.test(section)
+    const rest = line.slice(section?.length ?? 0)
+    isDropped = continues
+      ? isDropped
+      : isSecret || GIT_LOGIN.test(rest) || LOGIN_IN_ADDRESS.test(rest) || holdsToken(rest)
+    continues = /(^|[^\\])(\\\\)*\\$/.test(line)
+    if (!isDropped) kept.push(line)
+    else if (section !== undefined && !isSecret) kept.push(section)
+  }
+  return kept.join('\n')
+}
+
+/** Where tools keep versions of a language, each in a folder with settings for all who use it. */
+const VERSIONS = [
+  ...['.nvm/versions/node', '.volta/tools/image/node', '.asdf/installs/nodejs', '.local/share/mise/installs/node'],
+  ...['.fnm/node-versions', '.local/share/fnm/node-versions', '.pyenv/versions', '.asdf/installs/python'],
+  ...['.local/share/mise/installs/python'],
+]
+/** Tools that are repositories themselves, and their plugins. */
+const REPOSITORIES = ['.nvm', '.pyenv', '.rbenv', '.asdf']
+const PLUGINS = [
+  '.asdf/plugins',
+  '.pyenv/plugins',
+  '.rbenv/plugins',
+  '.local/share/mise/plugins',
+  '.claude/plugins/marketplaces',
+]
+
+/**
+ * Copies of files that are shown because they are among programs or are git's settings, without the logins in them; each takes the place of its
+ * original. A file without any stays as it is.
+ */
+export function copiesWithoutLogins(home: string, gitSettings: readonly string[], into: string): MovedFolder[] {
+  const inside = (folder: string) => listNames(join(home, folder)).map(name => join(home, folder, name))
+  const versions = VERSIONS.flatMap(inside)
+  const repositories = [...REPOSITORIES.map(name => join(home, name)), ...PLUGINS.flatMap(inside)]
+  const ofNpm = versions.flatMap(folder => [join(folder, 'etc/npmrc'), join(folder, 'installation/etc/npmrc')])
+  const files: [paths: string[], filter: (text: string) => string][] = [
+    [ofNpm, withoutNpmLogins],
+    [versions.map(folder => join(folder, 'pip.conf')), withoutAddressLogins],
+    [[...repositories.map(folder => join(folder, '.git/config')), ...gitSettings], withoutGitLogins],
+  ]
+  const found = files.flatMap(([paths, filter]) => paths.map(path => ({ path, filter })))
+  const copies = new Map<string, string>()
+  for (const { path, filter } of found) {
+    const text = readText(path)
+    if (text !== undefined && filter(text) !== text) copies.set(realpathSync(path), filter(text))
+  }
+  return [...copies].map(([to, text], at) => {
+    const from = join(into, `settings-${at}`)
+    writeFileSync(from, text, { mode: 0o600 })
+    return { from, to }
+  })
+}
+
+function listNames(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // there is none
+  }
 }
 
 interface AgentHome {
@@ -90,19 +185,24 @@ interface AgentFolderInside {
   shown: string[]
 }
 
-/** Prepares the folder of an agent: empty but for what it needs. Folders that stay are made if they are missing. */
-export function prepareAgentFolder(
-  { name, variable, writable, readOnly, login, shown, copied, programsIn }: AgentFolder,
-  { env, home, projects, scratch }: AgentHome,
-): AgentFolderInside {
+/** Where an agent keeps its settings. */
+export function agentSettings(
+  { name, variable, copied }: AgentFolder,
+  env: Record<string, string | undefined>,
+  home: string = env['HOME'] || homedir(),
+): AgentSettings {
   const moved = env[variable] || undefined
-  const folder = moved ?? join(home, name)
-  // Where the copied file is.
-  const beside = moved === undefined ? home : folder
+  return { folder: moved ?? join(home, name), file: join(moved ?? home, copied?.name ?? '') }
+}
+
+/** Prepares the folder of an agent: empty but for what it needs. Folders that stay are made if they are missing. */
+export function prepareAgentFolder(agent: AgentFolder, { env, home, projects, scratch }: AgentHome): AgentFolderInside {
+  const { variable, writable, readOnly, login, shown, copied, programsIn } = agent
+  const { folder, file: ofProjects } = agentSettings(agent, env, home)
   for (const each of ['', ...writable, ...readOnly]) mkdirSync(join(folder, each), { recursive: true, mode: 0o700 })
   if (copied) {
-    const text = withoutOtherProjects(readText(join(beside, copied.name)), copied.projects, projects)
-    const to = moved === undefined ? scratch.home : scratch.agent
+    const text = withoutOtherProjects(readText(ofProjects), copied, projects)
+    const to = env[variable] ? scratch.agent : scratch.home
     if (text !== undefined) writeFileSync(join(to, copied.name), text, { mode: 0o600 })
   }
   const inFolder = (names: string[]) => names.map(each => join(folder, each))
@@ -113,20 +213,26 @@ export function prepareAgentFolder(
     shown: [
       ...inFolder(shown),
       ...programsIn.flatMap(({ file, keys }) =>
-        namedFiles(readText(join(file === copied?.name ? beside : folder, file)), keys, home),
+        namedFiles(readText(file === copied?.name ? ofProjects : join(folder, file)), keys, home),
       ),
     ],
   }
 }
 
-/** The file without what it says about other projects. A file that is not JSON is of no use to the agent either. */
-function withoutOtherProjects(text: string | undefined, key: string, projects: string[]): string | undefined {
+/** The file without what it says about other projects, and without servers that are not started. A file that is not JSON is of no use to the agent either. */
+function withoutOtherProjects(
+  text: string | undefined,
+  { projects: key, without = [] }: NonNullable<AgentFolder['copied']>,
+  projects: string[],
+): string | undefined {
   const value = text === undefined ? undefined : parseJson(text)
   if (!isObject(value)) return undefined
-  const all = value[key]
-  if (!isObject(all)) return text
-  const around = Object.entries(all).filter(([path]) => projects.some(project => isInside(project, path)))
-  return JSON.stringify({ ...value, [key]: Object.fromEntries(around) })
+  const strip = (object: object) =>
+    Object.fromEntries(Object.entries(object).filter(([name]) => !without.includes(name)))
+  const all = isObject(value[key]) ? Object.entries(value[key]) : []
+  const around = all.filter(([path]) => projects.some(project => isInside(project, path)))
+  const ofProjects = around.map(([path, each]) => [path, isObject(each) ? strip(each) : each])
+  return JSON.stringify({ ...strip(value), ...(key in value && { [key]: Object.fromEntries(ofProjects) }) })
 }
 
 /** The files of the home directory that these parts of a JSON file name, in any of their texts. */

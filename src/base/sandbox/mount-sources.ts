@@ -1,7 +1,7 @@
 import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { isInside } from '../is-inside.ts'
-import { COVERED } from './bubblewrap.ts'
+import { COVERED, OUTSIDE } from './bubblewrap.ts'
 
 /** More links on one way than anybody makes; the kernel gives up after as many. */
 const MOST_LINKS = 40
@@ -52,16 +52,27 @@ function checkoutAround(folder: string): string | undefined {
 }
 
 /**
- * Ends if something of these disks is mounted that should not be there. Each line of the list is what of a disk is mounted, and where; the
- * lines of the system have the same two as their fourth and fifth words.
+ * Ends if something of these disks is mounted that should not be there, or more often than it should. Each line of the list is what of a disk
+ * is mounted, and where; the lines of the system have the same two as their fourth and fifth words. Meanwhile somebody may mount a disk, or
+ * unmount one, whose number the next one gets. That is no link: what is mounted outside now is read from a descriptor that was opened there.
  */
-const COMPARING = `while read -r number parent disk root at rest; do
-  case "$1" in *" $disk "*) ;; *) continue ;; esac
-  case "$2" in *"
-$root $at
-"*) ;; *) echo "pcc: nothing was started: while its sandbox was made, somebody put a link to $root in the place of a folder." >&2; exit 97 ;; esac
+const COMPARING = `disks=$1 known=$2 left=$2 now= nl='
+'
+shift 2
+refuse() {
+  echo "pcc: nothing was started: while its sandbox was made, somebody put a link to $root in the place of a folder." >&2
+  exit 97
+}
+while read -r number parent disk root at rest; do
+  case "$disks" in *" $disk "*) ;; *) continue ;; esac
+  line="$nl$root $at$nl"
+  case "$left" in *"$line"*) left=\${left%%"$line"*}\${left#*"$line"}; continue ;; esac
+  [ -n "$now" ] || while read -r n p d r a rest; do now="$now$nl$d $r $a$nl"; done <&${OUTSIDE}
+  case "$now" in '') refuse ;; *"$nl$disk "*) ;; *) continue ;; esac
+  case "$known" in *"$line"*) refuse ;; esac
+  case "$now" in *"$nl$disk $root $at$nl"*) ;; *) refuse ;; esac
 done </proc/self/mountinfo
-shift 2; exec "$@"`
+exec "$@" ${OUTSIDE}<&-`
 
 /**
  * A command that begins only if the sandbox around it shows what it should. Bubblewrap finds what it mounts by paths, some milliseconds after
@@ -74,9 +85,13 @@ export function comparingCommand(
   inner: readonly string[],
 ): string[] {
   const mounts = readOwnMounts()
-  const binds = bindsIn(mountArgs).map(({ from, to }) => {
-    const { disk, root } = placeOf(followLinks(from, hidden) ?? from, mounts)
-    return { disk, root, at: to }
+  const binds = bindsIn(mountArgs).flatMap(({ from, to }) => {
+    const real = followLinks(from, hidden) ?? from
+    const inside = mounts.filter(({ at }) => at !== real && isInside(at, real))
+    return [
+      { ...placeOf(real, mounts), at: to },
+      ...inside.map(({ disk, root, at }) => ({ disk, root, at: join(to, relative(real, at)) })),
+    ]
   })
   // What is hidden is on these.
   const covered = [...hidden, ...COVERED]
@@ -84,17 +99,8 @@ export function comparingCommand(
     ...covered.map(path => placeOf(path, mounts).disk),
     ...mounts.filter(({ at }) => covered.some(path => isInside(at, path))).map(({ disk }) => disk),
   ])
-  const known = [...binds, ...mounts].filter(({ disk }) => disks.has(disk))
-  const lines = new Set(known.map(({ root, at }) => `${encode(root)} ${encode(at)}\n`))
-  return [
-    '/bin/sh',
-    '-c',
-    COMPARING,
-    'pcc-sandbox',
-    ` ${[...disks].join(' ')} `,
-    `\n${[...lines].join('\n')}`,
-    ...inner,
-  ]
+  const lines = binds.filter(({ disk }) => disks.has(disk)).map(({ root, at }) => `\n${encode(root)} ${encode(at)}\n`)
+  return ['/bin/sh', '-c', COMPARING, 'pcc-sandbox', ` ${[...disks].join(' ')} `, lines.join(''), ...inner]
 }
 
 function bindsIn(args: readonly string[]): { from: string; to: string }[] {

@@ -89,9 +89,9 @@ export interface AgentFolder {
   shown: string[]
   /**
    * A JSON file of which the agent gets a copy, without what its part `projects` says about others. It is beside the folder, or
-   * inside of one that the variable names.
+   * inside of one that the variable names. `without` names parts that are left out, also for each project.
    */
-  copied?: { name: string; projects: string }
+  copied?: { name: string; projects: string; without?: string[] }
   /** Where the agent itself writes, for an agent whose process may serve several tasks. */
   own?: OwnFolders
   /** Parts of these JSON files in which the person names programs and scripts of their own: those are shown. */

@@ -18,16 +18,16 @@ import { packagePath } from '../program.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
 import type { ReadGitSettings } from './git.ts'
-import { prepareAgentFolder, type Scratch } from './home.ts'
+import { copiesWithoutLogins, prepareAgentFolder, type Scratch } from './home.ts'
 import { followLinks } from './mount-sources.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
 /** Only these parts of a home directory are shown: programs and their files. A list of secrets would never be complete. */
 const TOOLS = [
-  ...['.nvm', '.volta', '.fnm', '.asdf', '.pyenv', '.rbenv', '.rustup', '.bun', '.deno/bin', '.npm-global', 'go/bin'],
-  ...['.cargo/bin', '.sdkman/candidates'],
+  ...['.nvm', '.volta', '.fnm', '.asdf', '.pyenv', '.rbenv', '.rustup', '.bun', '.deno/bin', 'go/bin'],
+  ...['.npm-global/bin', '.npm-global/lib', '.cargo/bin', '.sdkman/candidates'],
   ...['.local/bin', '.local/lib', '.local/share/fnm', '.local/share/mise', '.local/share/pipx', '.local/share/pnpm'],
-  ...['.local/share/uv', '.gitconfig', '.config/git/config', '.config/git/ignore'],
+  ...['.local/share/uv/python', '.local/share/uv/tools', '.gitconfig', '.config/git/config', '.config/git/ignore'],
 ]
 
 export interface SandboxedCommand {
@@ -91,6 +91,15 @@ export function mountsFor(
   const kept = [...git.kept, ...(reading ? [] : [...gitSettings.files, ...(settings.kept ?? [])])]
   refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
   refuseLinks(folder?.readOnly ?? [], folder?.writable ?? [])
+  const { files, shown: named } = gitSettings
+  const ofGit = [...['.gitconfig', '.config/git/config'].map(inHome), ...named.filter(path => files.includes(path))]
+  const copies = copiesWithoutLogins(
+    home,
+    ofGit.filter(path => !projects.some(folder => isInside(path, folder))),
+    scratch.root,
+  )
+  const isCopied = (path: string) =>
+    copies.some(({ to }) => to === path || (existsSync(path) && to === realpathSync(path)))
   const { folders: caches, layers } = openCaches(home, settings.caches, { scratch: scratch.caches })
   // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
   for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
@@ -103,11 +112,11 @@ export function mountsFor(
     ],
     shown,
     masked: foreignSockets({ hidden, shown, meant: existing(inside.shows) }),
-    shownElsewhere: cachesBehind(home, inside.env).folders,
+    shownElsewhere: [...cachesBehind(home, inside.env).folders, ...copies],
     caches,
     layers,
     writable,
-    kept: existing([...kept, ...own.kept, ...(folder?.readOnly ?? [])]),
+    kept: existing([...kept.filter(path => !isCopied(path)), ...own.kept, ...(folder?.readOnly ?? [])]),
     regained: existing(git.regained),
     fixed: existing([...project, ...kept, ...git.regained]),
   }

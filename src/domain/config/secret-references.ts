@@ -15,11 +15,11 @@ export interface SecretSource extends SecretReader {
   known(): string[]
 }
 
-/** Settings that may be written as `env:NAME` or `secret:NAME`. A chat is nothing to hide, but people keep it beside its token. */
-const REFERRING: readonly SettingKey[] = [
-  ...SETTING_KEYS.filter(key => settingOf(key).secret),
-  'notifications.telegram.chat_id',
-]
+/** Settings that may be written as `env:NAME` or `secret:NAME`. */
+const REFERRING: readonly SettingKey[] = SETTING_KEYS.filter(key => {
+  const { secret, mayRefer } = settingOf(key)
+  return secret || mayRefer
+})
 
 /** Settings that are sections by name, each with a secret. */
 const SECTIONS = ['webhooks.in', 'webhooks.out'] as const satisfies readonly SettingKey[]

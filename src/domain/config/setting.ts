@@ -19,6 +19,8 @@ export interface Setting<T = unknown> {
   tighten?(held: T, proposed: T): T
   /** Shown masked. */
   secret?: true
+  /** It may be written as `env:NAME` or `secret:NAME` although it is nothing to hide; every secret may. */
+  mayRefer?: true
   /** Short names in the manual that differ from the last part of the key. */
   also?: readonly string[]
   /** Another environment variable for it, from the manual; the one derived from its key wins. */

@@ -101,6 +101,16 @@ test('programs that ran when the small process died are reported as cut off, and
   assert.notEqual(forks.pid, first)
 })
 
+test('the small process is not started for a program of which few run; while it is there, it runs them too', async () => {
+  using forks = openForkServer()
+  const parent = async () => Number((await forks.run(shell('echo $PPID', { seldom: true }))).stdout)
+  assert.equal(await parent(), process.pid)
+  assert.equal(forks.pid, undefined)
+  await forks.run(shell('true'))
+  assert.ok(forks.pid)
+  assert.equal(await parent(), forks.pid)
+})
+
 test('a small process that hangs is killed, and nobody waits for it', async () => {
   using forks = openForkServer({ marginMs: 100 })
   await forks.run(shell('true'))

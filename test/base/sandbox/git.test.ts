@@ -1,10 +1,23 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openGitSettings } from '../../../src/base/sandbox/git.ts'
+import { listInner, openGitSettings } from '../../../src/base/sandbox/git.ts'
+import { readIndexMarks } from '../../../src/workspace/git/checkout-state.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
+
+test('files that an agent makes large out of nothing in the folder of git are not read here', async t => {
+  const top = gitProject(t)
+  const own = join(top, '.git')
+  writeFileSync(join(own, 'sharedindex.1'), '')
+  truncateSync(join(own, 'sharedindex.1'), 300_000_000)
+  const before = process.resourceUsage().maxRSS
+  assert.deepEqual(listInner({ top, own, common: own }), [])
+  truncateSync(join(own, 'index'), 300_000_000)
+  assert.equal(await readIndexMarks(top, own), undefined)
+  assert.ok(process.resourceUsage().maxRSS - before < 150_000, 'kilobytes')
+})
 
 test('the files of git settings are those that git reads now, whatever has changed since they were asked for', t => {
   const [top, home, elsewhere] = [gitProject(t), tempDir(t), gitProject(t)]

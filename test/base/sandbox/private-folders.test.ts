@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { makeScratch } from '../../../src/base/sandbox/home.ts'
+import { sandboxNeeds } from '../../../src/agents/claude/past-sessions.ts'
+import { makeScratch, prepareAgentFolder } from '../../../src/base/sandbox/home.ts'
 import { PrivateFolders, readMountsInMemory } from '../../../src/base/sandbox/private-folders.ts'
 import { CLAUDE_NEEDS } from '../../../src/domain/agents/claude.ts'
 import { tempDir } from '../../support/world.ts'
@@ -100,4 +101,22 @@ test('a folder in memory counts if it is the sandbox’s own, not if it is a par
     '605 600 0:63 / /with\\040blank rw - tmpfs tmpfs rw',
   ]
   assert.deepEqual(readMountsInMemory(mounts.join('\n')), ['/', '/dev/shm', '/with blank'])
+})
+
+test('where no MCP server of a person is started, their keys are not in the sandbox', t => {
+  const home = tempDir(t)
+  const servers = { mcpServers: { github: { command: 'x', env: { TOKEN: 'planted' } } } }
+  writeFileSync(
+    join(home, '.claude.json'),
+    JSON.stringify({ a: 1, ...servers, projects: { '/p': { b: 2, ...servers }, '/q': {} } }),
+  )
+  const copy = (strictMcp: boolean) => {
+    const scratch = makeScratch(tempDir(t))
+    const { folder } = sandboxNeeds({ cwd: '/p', strictMcp })
+    assert.ok(folder)
+    prepareAgentFolder(folder, { env: {}, home, projects: ['/p'], scratch })
+    return JSON.parse(readFileSync(join(scratch.home, '.claude.json'), 'utf8')) as unknown
+  }
+  assert.deepEqual(copy(true), { a: 1, projects: { '/p': { b: 2 } } })
+  assert.deepEqual(copy(false), { a: 1, ...servers, projects: { '/p': { b: 2, ...servers } } })
 })

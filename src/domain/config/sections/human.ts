@@ -148,6 +148,8 @@ export const NOTIFICATION_SETTINGS = {
     standard: undefined,
     about: 'The one chat that gets notifications and may answer',
     project: 'never',
+    // People keep it beside its token.
+    mayRefer: true,
   }),
   'notifications.telegram.base_url': address({
     standard: 'https://api.telegram.org',
