@@ -5,6 +5,7 @@ import type { Worktree, WorktreeRow } from '../domain/worktree.ts'
 import { nameWorkTree } from './git/checkout-state.ts'
 import { git } from './git/git.ts'
 import { findGitFolder } from './git/git-folder.ts'
+import { askGitLine, findMergeBase, gitOnObjects } from './git/refs.ts'
 
 /** The two ends of a change, and the directory in which git finds them. */
 type DiffEnds = Pick<TaskDiff, 'source' | 'from' | 'to'> & { directory: string }
@@ -73,9 +74,10 @@ async function endsOfMerge(
 }
 
 async function endsOfArchive({ repository, archive, base }: WorktreeRow): Promise<DiffEnds | undefined> {
-  if (archive === null) return undefined
-  const forkPoint = await git(repository, ['merge-base', base, archive])
-  return { source: 'archived', directory: repository, from: forkPoint.ok ? forkPoint.stdout.trim() : base, to: archive }
+  const to = archive === null ? undefined : await askGitLine(repository, ['rev-parse', '-q', '--verify', archive])
+  if (to === undefined) return undefined
+  const from = await findMergeBase(repository, base, to)
+  return { source: 'archived', directory: repository, from: from ?? base, to }
 }
 
 export interface DiffBetween {
@@ -88,17 +90,17 @@ export interface DiffBetween {
 /** As much as a person pages through. */
 const MAX_DIFF_BYTES = 8_000_000
 
-/** The diff between two trees of a repository; undefined if git fails. No program that the repository names is run. */
+/** The diff between two trees of a repository; undefined if git fails. No setting or attribute of the repository counts. */
 async function readDiffBetween(
   directory: string,
   { from, to, stat }: { from: string; to: string; stat: boolean },
 ): Promise<DiffBetween | undefined> {
   const plain = ['--no-color', '--no-ext-diff', '--no-textconv', '--find-renames']
-  const counted = await git(directory, ['diff', ...plain, '--numstat', '-z', from, to, '--'])
+  const counted = await gitOnObjects(directory, ['diff', ...plain, '--numstat', '-z', from, to, '--'])
   if (!counted.ok) return undefined
   const files = parseNumstat(counted.stdout)
   if (stat) return { files, diff: '', cut: false }
-  const shown = await git(directory, ['diff', ...plain, from, to, '--'])
+  const shown = await gitOnObjects(directory, ['diff', ...plain, from, to, '--'])
   // Of a diff that is too long for git's output limit only the numbers are returned.
   if (!shown.ok) return { files, diff: '', cut: true }
   const isLong = shown.stdout.length > MAX_DIFF_BYTES

@@ -4,8 +4,9 @@ import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } fro
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listChangedSince } from '../../src/workspace/changes.ts'
+import { listChangedSince, readTaskDiff } from '../../src/workspace/changes.ts'
 import { tempDir } from '../support/world.ts'
+import { openWorktreeFixture, write as writeFiles } from './worktrees/worktree-fixture.ts'
 
 /** A repository with one commit of some files; `now` is a time after everything in it. */
 async function repository(t: TestContext, ...files: string[]) {
@@ -94,4 +95,25 @@ test('no program that the repository names is run', async t => {
   write('a.ts')
   assert.deepEqual(await listChangedSince(root, since), ['a.ts'])
   assert.ok(!existsSync(sprung))
+})
+
+test('attributes and settings of the repository hide no text from a review, and a binary file stays one', async t => {
+  const made = await openWorktreeFixture(t, { files: { 'src/pay.js': 'exports.pay = n => n\n' }, settings: {} })
+  const worktree = await made.make()
+  const pay = 'exports.pay = n => n * 1000 // changed\n'
+  writeFiles(worktree.top, { '.gitattributes': '*.js -diff\n', 'src/pay.js': pay, 'x.bin': 'a\0b' })
+  const row = await made.deps.store.worktrees.get(worktree)
+  const read = await readTaskDiff(
+    { task: { id: 't-1', title: 'x' }, worktree: row, merged: undefined },
+    { stat: false },
+  )
+  assert.match(read?.diff ?? '', /^\+exports\.pay = n => n \* 1000/m)
+  assert.deepEqual(
+    read?.files.map(({ path, added }) => [path, added]),
+    [
+      ['.gitattributes', 1],
+      ['src/pay.js', 1],
+      ['x.bin', null],
+    ],
+  )
 })

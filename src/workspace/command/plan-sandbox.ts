@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, type Stats } from 'node:fs'
-import { lstat, readFile, realpath, stat, statfs } from 'node:fs/promises'
+import { lstat, mkdir, readFile, realpath, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { type AppPaths, hookLauncher, ownFolders } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
@@ -44,7 +44,10 @@ export interface SandboxSubject {
  * Plans a sandbox by the settings. The shared git directory is found from the project, because the agent may have written what
  * the worktree says about it. Throws where a sandbox is required and there is none.
  */
-export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: SandboxSubject): Promise<SandboxPlan> {
+export async function planSandbox(
+  { agents, worktrees }: Pick<Config, 'agents' | 'worktrees'>,
+  subject: SandboxSubject,
+): Promise<SandboxPlan> {
   const { name, asksEveryCall, project, worktree, home, paths } = subject
   const { sandbox: mode, network, sandbox_read: read, sandbox_write: write } = agents
   const PATH = pathOutsideProjects(process.env['PATH'], worktree === undefined ? [project] : [project, worktree])
@@ -53,7 +56,7 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   if ('problem' in made) return { settings: undefined, missing: made }
   // An agent of the checkout around it may have put the link in its place: it could lead to what must stay hidden, and then there would be no sandbox.
   if (passesLinkOfCheckout(project)) throw new AppError('sandbox_link', { path: project })
-  const kept = packagesOfPcc(worktree ?? project)
+  const kept = [...packagesOfPcc(worktree ?? project), ...(await worktreesIn(project, worktree, worktrees.directory))]
   const settings: SandboxSettings = {
     // Tried only once: who was admitted because of the sandbox is never started without it.
     ...{ mode: 'required', made },
@@ -78,6 +81,25 @@ export async function planSandbox({ agents }: Pick<Config, 'agents'>, subject: S
   const remote = networkFileSystem(await statfs(worktree ?? project).catch(() => undefined))
   const foreign = await findForeign([worktree ?? project, home])
   return { settings, ...(remote !== undefined && { remote }), ...(foreign !== undefined && { foreign }) }
+}
+
+/**
+ * The folder of worktrees, where it is in the project: there are also pcc's own notes about them. It is made here, because what does not exist
+ * cannot be read-only.
+ */
+async function worktreesIn(
+  project: string,
+  worktree: string | undefined,
+  folder: string | undefined,
+): Promise<string[]> {
+  if (worktree !== undefined || folder === undefined || !isInside(folder, project) || folder === project) return []
+  // A link in its place is refused when the sandbox is made.
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined)
+  return [folder]
+}
+
+function isOfPcc(folder: string): boolean {
+  return basename(folder) === 'node_modules'
 }
 
 /** The first folder that somebody without rights of root may not write. */
@@ -137,7 +159,7 @@ export function sandboxProblems({ settings, missing, remote, foreign }: SandboxP
             fix: 'Run pcc as that user, or give the folder to yourself with chown.',
           },
         ]),
-    ...(settings?.kept ?? []).map(folder => ({
+    ...(settings?.kept ?? []).filter(isOfPcc).map(folder => ({
       says: `pcc itself runs from ${folder}, so the sandbox has it read-only: no package can be installed there`,
       fix: 'Install pcc for yourself: npm install -g perpetualcc',
     })),
@@ -217,7 +239,7 @@ async function findGitEntry(project: string): Promise<{ path: string; stats: Sta
   for (let folder = project; ; folder = dirname(folder)) {
     const path = join(folder, '.git')
     const stats = await lstat(path).catch(() => undefined)
-    if (stats && !(stats.isDirectory() && (await isEmptyFolder(path)))) return { path, stats }
+    if (stats && !(stats.isDirectory() && isEmptyFolder(path))) return { path, stats }
     if (folder === dirname(folder)) return undefined
   }
 }
@@ -249,7 +271,7 @@ export interface CommandSandboxes {
  * run in the same folder find one another's changes in the package caches, until this is disposed of.
  */
 export function commandSandboxes(
-  config: Pick<Config, 'agents'>,
+  config: Pick<Config, 'agents' | 'worktrees'>,
   { project, paths, log, fillsCaches = false }: CommandSandboxes,
 ): OpenCommandSandbox & AsyncDisposable {
   const changed = new Map<string, Scratch>()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync } from 'node:fs'
-import { mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
+import { mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -164,14 +164,14 @@ export async function installIndex(own: string, from: string): Promise<boolean> 
 }
 
 /** An index of a very large repository. */
-const MOST_BYTES = 2_000_000_000
+const MOST_BYTES = 512_000_000
 
 /**
  * The index of a checkout, which is large in a large repository. Throws if it is missing or no ordinary file. An agent can make it a link to a
  * key of the person, whose content would then be copied to where the agent reads it.
  */
-export function readIndexFile(own: string): Promise<Buffer> {
-  return readRegularFile(join(own, 'index'), MOST_BYTES, { follow: false })
+export function readIndexFile(own: string, mostBytes = MOST_BYTES): Promise<Buffer> {
+  return readRegularFile(join(own, 'index'), mostBytes, { follow: false })
 }
 
 /** What the index says about files beside their contents. */
@@ -183,11 +183,13 @@ export interface IndexMarks {
 
 /** Reads the marks from the index file itself where it has the common format, else asks git. Undefined if both fail. */
 export async function readIndexMarks(top: string, own: string | undefined): Promise<IndexMarks | undefined> {
-  const file = own === undefined ? undefined : await readIndexFile(own).catch(() => undefined)
+  const file = own === undefined ? undefined : await readIndexFile(own, MOST_PARSED_BYTES).catch(() => undefined)
   return (file && parseIndexFile(file)) ?? listIndexMarks(top)
 }
 
 const ENTRY_BYTES = 62
+/** An index of half a million files. A larger one is left to git, because nobody is served while it is parsed here. */
+const MOST_PARSED_BYTES = 50_000_000
 const MODE_AT = 24
 const FLAGS_AT = 60
 const SUBMODULE = 0o160000
@@ -227,6 +229,56 @@ async function listIndexMarks(top: string): Promise<IndexMarks | undefined> {
     unseen: entries.filter(({ tag }) => tag === 'S' || tag === tag.toLowerCase()).map(({ path }) => path),
     submodules: entries.filter(({ mode }) => mode === '160000').map(({ path }) => path),
   }
+}
+
+/** What is in a checkout and in no list of git. */
+export interface UnseenEntries {
+  paths: string[]
+  /** Whether a file of attributes is there, by which git changes files as it stores them. */
+  hasAttributes: boolean
+}
+
+/**
+ * Walks a checkout for what git neither lists nor commits: whatever is called `.git`, pipes and the like, empty folders, and all that
+ * is in the folders of submodules; a folder that holds nothing else, as a whole. Folders in `skip` are left out. Only names are read.
+ * Undefined if nobody knows the submodules.
+ */
+export async function findUnseen(
+  { top, own }: Pick<GitFolder, 'top' | 'own'>,
+  skip: readonly string[],
+): Promise<UnseenEntries | undefined> {
+  const marks = await readIndexMarks(top, own)
+  if (!marks) return undefined
+  const [submodules, skipped] = [new Set(marks.submodules), new Set(skip)]
+  const found: UnseenEntries = { paths: [], hasAttributes: false }
+  // One letter for each byte: a name need not be text, and what is in such a folder is looked at all the same.
+  const holdsSeen = async (at: string): Promise<boolean> => {
+    const bytes = Buffer.concat([Buffer.from(`${top}/`), Buffer.from(at, 'latin1')])
+    const entries = await readdir(bytes, IN_LETTERS).catch(() => []) // git passes over a folder that cannot be read, too
+    const unseen: string[] = []
+    const isSubmodule = submodules.has(textOf(at))
+    let isSeen = at === '' || isSubmodule
+    for (const entry of entries) {
+      const inside = join(at, entry.name)
+      const path = textOf(inside)
+      if (path === '.git') continue
+      found.hasAttributes ||= entry.name === '.gitattributes'
+      const isFile = entry.isFile() || entry.isSymbolicLink()
+      const isHidden = isSubmodule || /^\.git$/i.test(entry.name) || !(isFile || entry.isDirectory())
+      if (skipped.has(path) || (!isHidden && (isFile || (await holdsSeen(inside))))) isSeen = true
+      else unseen.push(path)
+    }
+    if (isSeen) found.paths.push(...unseen)
+    return isSeen
+  }
+  await holdsSeen('')
+  return found
+}
+
+const IN_LETTERS = { withFileTypes: true, encoding: 'latin1' } as const
+
+function textOf(letters: string): string {
+  return Buffer.from(letters, 'latin1').toString()
 }
 
 const PATIENCE_MS = 10_000

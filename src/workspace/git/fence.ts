@@ -1,9 +1,10 @@
-import { lstat, realpath, stat } from 'node:fs/promises'
+import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { appPathsFor, ownFolders } from '../../base/app-paths.ts'
 import { readTextIfAny } from '../../base/files.ts'
 import { isInside } from '../../base/is-inside.ts'
+import { lookUpEntry, realPathIfAny } from '../../base/is-there.ts'
 import { COVERED, lookForBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import type { GitFolder } from './git-folder.ts'
 import { isReader } from './git-folder-links.ts'
@@ -34,18 +35,20 @@ function needsFence(asked: readonly string[], hasIndexAside: boolean): boolean {
 }
 
 /** Whether the call has an index of ours where no agent can put a link: outside of the checkout and of git's folders. */
-async function isIndexAside({ top, own, common }: GitFolder, index: string | undefined): Promise<boolean> {
+function isIndexAside({ top, own, common }: GitFolder, index: string | undefined): boolean {
   if (index === undefined || !isAbsolute(index)) return false
-  const [at = '', ...folders] = await Promise.all(
-    [dirname(index), top, own, common].map(path => realpath(path).catch(() => path)),
-  )
+  const [at = '', ...folders] = [dirname(index), top, own, common].map(realOrSame)
   return !folders.some(folder => isInside(at, folder))
+}
+
+function realOrSame(path: string): string {
+  return realPathIfAny(path) ?? path
 }
 
 /**
  * Lets a git that writes do so in its repository only. Git follows links, and an agent at work elsewhere in the repository can put one among
  * refs and their logs in the moment after we have looked for them (git-folder-links.ts): a log of commits would be appended to any file
- * of the person. So for git all else is read-only, and in the repository what makes it run something. Files are read through links as well: a
+ * of the person. So everything outside the repository is read-only for git, and so are the files in it that can make git run a program. Files are read through links as well: a
  * git that stores their content does not see what is hidden from agents, or an agent would find a key of the person among the objects. Where
  * there is no bubblewrap, only the look is left.
  */
@@ -55,24 +58,24 @@ export async function fenceCall(
 ): Promise<Pick<FencedCall, 'command' | 'args'>> {
   const { command, args, asked, directory, env } = call
   if (process.platform !== 'linux' || !folder) return { command, args }
-  const isAside = await isIndexAside(folder, env['GIT_INDEX_FILE'])
+  const isAside = isIndexAside(folder, env['GIT_INDEX_FILE'])
   if (!asked.some(each => needsFence(each, isAside))) return { command, args }
   // Who is root has rights over files of others, and would lose them.
-  const { uid } = await stat(folder.common)
+  const { uid } = statSync(folder.common)
   const bubblewrap = uid === process.getuid?.() ? await lookForBubblewrap({ PATH: env['PATH'] }) : undefined
   if (!bubblewrap || !('program' in bubblewrap)) return { command, args }
   const config = join(folder.common, 'config')
   const written = [
     ...[folder.common, folder.own, folder.top],
     // Tools that share a repository by links link its settings, too.
-    dirname(await realpath(config).catch(() => config)),
+    dirname(realOrSame(config)),
     ...[...asked.flat(), env['GIT_INDEX_FILE'] ?? ''].flatMap(foldersIn),
   ]
-  const real = await Promise.all(written.map(path => realpath(path).catch(() => path)))
+  const real = written.map(realOrSame)
   // A mounted folder cannot be removed, so a worktree in a writable folder is not mounted itself.
   const writable = [...new Set(real)].filter(path => !real.some(other => other !== path && isInside(path, other)))
   const names = asked.map(([name = '']) => name)
-  const kept = names.includes('sparse-checkout') ? [] : await plainEntries(folder.common)
+  const kept = names.includes('sparse-checkout') ? [] : plainEntries(folder.common)
   const { hidden, shown } = names.some(name => READS_FILES.has(name)) ? await hideFiles(folder, call) : NOTHING
   return {
     command: bubblewrap.program,
@@ -109,21 +112,20 @@ const NOTHING: Sight = { hidden: [], shown: [] }
 /** What sandboxes of agents hide too, without what git itself needs. A git that is in there sees all of it. */
 async function hideFiles({ common }: GitFolder, { program: given, env }: FencedCall): Promise<Sight> {
   const folders = [homedir(), ...ownFolders(appPathsFor({ env: process.env })), ...COVERED]
-  const hidden = await realPaths(folders.filter(path => path !== '/'))
+  const hidden = realPaths(folders.filter(path => path !== '/'))
   const isHidden = (path: string) => hidden.some(folder => isInside(path, folder))
   const ignored = Object.entries(env).find(([, value]) => value === 'core.excludesFile')?.[0]
   const named = [env['GIT_EXEC_PATH'], env[ignored?.replace('KEY', 'VALUE') ?? '']].flatMap(path => path ?? [])
   // Objects that the repository borrows from another one.
   const borrowed = (await readTextIfAny(join(common, 'objects/info/alternates')).catch(() => '')) ?? ''
   const lenders = borrowed.split('\n').filter(line => isAbsolute(line))
-  const [program = given] = await realPaths([given])
+  const [program = given] = realPaths([given])
   if (isHidden(program)) return NOTHING
-  return { hidden, shown: (await realPaths([...named, ...lenders])).filter(isHidden) }
+  return { hidden, shown: realPaths([...named, ...lenders]).filter(isHidden) }
 }
 
-async function realPaths(paths: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(paths.map(path => realpath(path).catch(() => [])))
-  return [...new Set(found.flat())].sort()
+function realPaths(paths: readonly string[]): string[] {
+  return [...new Set(paths.flatMap(path => realPathIfAny(path) ?? []))].sort()
 }
 
 /** The folder of a path in an argument (`--prefix=/tmp/x/`): the path itself may be made or removed. */
@@ -133,8 +135,10 @@ function foldersIn(arg: string): string[] {
 }
 
 /** What makes git run something: a link in its place leads elsewhere, where it is read-only anyway. */
-async function plainEntries(common: string): Promise<string[]> {
+function plainEntries(common: string): string[] {
   const paths = ['config', 'config.worktree', 'hooks'].map(name => join(common, name))
-  const stats = await Promise.all(paths.map(path => lstat(path).catch(() => undefined)))
-  return paths.filter((_, index) => stats[index]?.isFile() || stats[index]?.isDirectory())
+  return paths.filter(path => {
+    const stats = lookUpEntry(path)
+    return stats?.isFile() || stats?.isDirectory()
+  })
 }

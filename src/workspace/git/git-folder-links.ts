@@ -1,6 +1,7 @@
-import { constants, type Dirent } from 'node:fs'
-import { lstat, open, readdir, readlink, realpath } from 'node:fs/promises'
+import { type Dirent, readdirSync, readlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { readRegularFileNow } from '../../base/files.ts'
+import { lookUpEntry, realPathIfAny } from '../../base/is-there.ts'
 import type { GitFolder } from './git-folder.ts'
 
 /**
@@ -8,12 +9,12 @@ import type { GitFolder } from './git-folder.ts'
  * file that it leads to, a linked `logs/HEAD` is appended to. An agent can put them there, and the daemon's git reaches further than
  * the agent.
  */
-export async function whyGitMustNotWrite(
+export function whyGitMustNotWrite(
   folder: GitFolder | undefined,
   { args, input = '' }: { args: readonly string[]; input?: string | undefined },
-): Promise<string | undefined> {
+): string | undefined {
   if (isReader(args)) return undefined
-  const found = folder && (await findLink(folder, namedRefs(args, input)))
+  const found = folder && findLink(folder, namedRefs(args, input))
   return found && `${found} is a link or no ordinary file: git would write through it. Remove it: rm '${found}'`
 }
 
@@ -37,28 +38,22 @@ function namedRefs(args: readonly string[], input: string): string[] {
   return [...branches, ...full]
 }
 
-async function findLink(folder: GitFolder, refs: readonly string[]): Promise<string | undefined> {
+function findLink(folder: GitFolder, refs: readonly string[]): string | undefined {
   const { own, common } = folder
-  const isLegitimate = await legitimateLinks(common)
-  for (const path of own === common ? [] : [dirname(own), own])
-    if (!(await lstat(path).catch(() => undefined))?.isDirectory()) return path
+  const isLegitimate = legitimateLinks(common)
+  for (const path of own === common ? [] : [dirname(own), own]) if (!lookUpEntry(path)?.isDirectory()) return path
   const isWritten = (name: string) => own !== common || WRITTEN_IN_MAIN.test(name)
-  const listed = [
-    ...(await listOdd(own, '.')).filter(isWritten),
-    ...(await Promise.all(OWN_FOLDERS.map(name => listOdd(own, name)))).flat(),
-  ].map(path => join(own, path))
-  const objects = (await listOdd(common, 'objects')).map(path => join(common, path))
-  const head = await readHeadRef(own)
+  const listed = [...listOdd(own, '.').filter(isWritten), ...OWN_FOLDERS.flatMap(name => listOdd(own, name))].map(
+    path => join(own, path),
+  )
+  const objects = listOdd(common, 'objects').map(path => join(common, path))
+  const head = readHeadRef(own)
   const paths = [...refs, ...(head === undefined ? [] : [head])].flatMap(ref => [
     ...steps(ref),
     ...steps(`logs/${ref}`),
   ])
-  const odd = await Promise.all(
-    [...new Set(paths)].map(async path => ((await isOdd(join(common, path))) ? [path] : [])),
-  )
-  const all = [...listed, ...objects, ...odd.flat().map(path => join(common, path))]
-  for (const path of all) if (!(await isLegitimate(path))) return path
-  return undefined
+  const odd = [...new Set(paths)].map(path => join(common, path)).filter(isOdd)
+  return [...listed, ...objects, ...odd].find(path => !isLegitimate(path))
 }
 
 /** In the main folder of a repository people link `hooks` or `description`; git writes only to these. */
@@ -79,13 +74,22 @@ const OWN_FOLDERS = [
 ]
 
 /** Entries of a folder that are neither files nor folders. */
-async function listOdd(root: string, folder: string): Promise<string[]> {
-  const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((): Dirent[] => [])
-  return entries.filter(entry => !entry.isFile() && !entry.isDirectory()).map(({ name }) => join(folder, name))
+function listOdd(root: string, folder: string): string[] {
+  return entriesOf(join(root, folder))
+    .filter(entry => !entry.isFile() && !entry.isDirectory())
+    .map(({ name }) => join(folder, name))
 }
 
-async function isOdd(path: string): Promise<boolean> {
-  const stats = await lstat(path).catch(() => undefined)
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return [] // it is missing, or no folder
+  }
+}
+
+function isOdd(path: string): boolean {
+  const stats = lookUpEntry(path)
   return stats !== undefined && !stats.isFile() && !stats.isDirectory()
 }
 
@@ -95,14 +99,10 @@ function steps(path: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-async function readHeadRef(own: string): Promise<string | undefined> {
-  try {
-    await using file = await open(join(own, 'HEAD'), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_OF_HEAD), 0, MOST_OF_HEAD, 0)
-    return /^ref: (refs\/.+)\n?$/.exec(buffer.toString('utf8', 0, bytesRead))?.[1]
-  } catch {
-    return undefined // a link, which is refused, or no HEAD
-  }
+/** Undefined for a link, which is refused, and without a HEAD. */
+function readHeadRef(own: string): string | undefined {
+  const head = readRegularFileNow(join(own, 'HEAD'), MOST_OF_HEAD, { follow: false })?.toString()
+  return /^ref: (refs\/.+)\n?$/.exec(head ?? '')?.[1]
 }
 
 const MOST_OF_HEAD = 4_096
@@ -111,12 +111,20 @@ const MOST_OF_HEAD = 4_096
  * Links that tools of people make. `git-new-workdir` and `repo` link whole folders to the same names in another repository; they
  * link `config` too, which no agent behind the wall can write. Old versions of git made HEAD a link to a branch.
  */
-async function legitimateLinks(common: string): Promise<(path: string) => Promise<boolean>> {
+function legitimateLinks(common: string): (path: string) => boolean {
   const config = join(common, 'config')
-  const shared = (await isOdd(config)) ? dirname(await realpath(config).catch(() => config)) : undefined
-  return async path => {
-    if (path === join(common, 'HEAD')) return /^refs\/heads\//.test(await readlink(path).catch(() => ''))
+  const shared = isOdd(config) ? dirname(realPathIfAny(config) ?? config) : undefined
+  return path => {
+    if (path === join(common, 'HEAD')) return leadsToBranch(path)
     if (shared === undefined || !path.startsWith(`${common}/`)) return false
-    return (await realpath(path).catch(() => '')) === join(shared, path.slice(common.length + 1))
+    return realPathIfAny(path) === join(shared, path.slice(common.length + 1))
+  }
+}
+
+function leadsToBranch(path: string): boolean {
+  try {
+    return /^refs\/heads\//.test(readlinkSync(path))
+  } catch {
+    return false // it is no link
   }
 }

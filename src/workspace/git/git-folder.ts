@@ -1,6 +1,7 @@
-import { lstat, readdir, realpath } from 'node:fs/promises'
+import { readdirSync, realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { readTextIfAny } from '../../base/files.ts'
+import { lookUpEntry, realPathIfAny } from '../../base/is-there.ts'
 
 /** The folders in which git keeps a checkout's data. */
 export interface GitFolder {
@@ -25,8 +26,8 @@ export async function findGitFolder(directory: string): Promise<GitFolder | unde
 export async function readGitFolder(directory: string): Promise<GitFolder | string | undefined> {
   for (let top = resolve(directory); ; top = dirname(top)) {
     const entry = join(top, '.git')
-    const stats = await lstat(entry).catch(() => undefined)
-    if (stats && !(stats.isDirectory() && (await isEmptyFolder(entry)))) {
+    const stats = lookUpEntry(entry)
+    if (stats && !(stats.isDirectory() && isEmptyFolder(entry))) {
       const read = stats.isFile() ? readGitFile(top, entry) : readGitDirectory(top, entry)
       return read.catch((thrown: unknown) => `${entry} cannot be read: ${(thrown as Error).message}`)
     }
@@ -37,8 +38,12 @@ export async function readGitFolder(directory: string): Promise<GitFolder | stri
 }
 
 /** An empty `.git` is none, as for git: an agent that is killed may leave one in the folder where it worked. */
-export async function isEmptyFolder(path: string): Promise<boolean> {
-  return (await readdir(path).catch(() => ['unreadable'])).length === 0
+export function isEmptyFolder(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0
+  } catch {
+    return false
+  }
 }
 
 /** The main checkout of a repository, where its folder is in one. */
@@ -47,10 +52,10 @@ export function mainCheckouts({ common }: Pick<GitFolder, 'common'>): string[] {
 }
 
 async function readGitDirectory(top: string, entry: string): Promise<GitFolder | string> {
-  const own = await realpath(entry)
+  const own = realpathSync.native(entry)
   if ((await readTextIfAny(join(own, 'commondir'))) !== undefined)
     return `${join(own, 'commondir')} names another repository, which only worktrees do. Remove it: rm '${join(own, 'commondir')}'`
-  return (await isRepository(own, own))
+  return isRepository(own, own)
     ? { top, own, common: own }
     : `${entry} is no git repository: HEAD, objects or refs are missing`
 }
@@ -62,7 +67,7 @@ async function readGitFile(top: string, file: string): Promise<GitFolder | strin
   const own = resolve(top, path)
   const common = await findCommon(own)
   if (common === undefined) return `${join(own, 'commondir')} names no git folder`
-  if (!(await isRepository(own, common))) return `${file} leads to ${own}, which is no git repository`
+  if (!isRepository(own, common)) return `${file} leads to ${own}, which is no git repository`
   const why = own === common ? await whyNotSeparate(top, own) : await whyNotWorktree(top, { own, common })
   return why === undefined ? { top, own, common } : `${file} leads to ${own}, ${why}`
 }
@@ -70,8 +75,8 @@ async function readGitFile(top: string, file: string): Promise<GitFolder | strin
 /** An agent can write the file `.git`, so the folder that it names has to name the checkout too. */
 async function whyNotWorktree(top: string, { own, common }: Omit<GitFolder, 'top'>): Promise<string | undefined> {
   const back = readPath(await readTextIfAny(join(own, 'gitdir')))
-  const isBack = back !== undefined && (await isSame(resolve(own, back), join(top, '.git')))
-  if (isBack && (await isSame(dirname(own), join(common, 'worktrees')))) return undefined
+  const isBack = back !== undefined && isSame(resolve(own, back), join(top, '.git'))
+  if (isBack && isSame(dirname(own), join(common, 'worktrees'))) return undefined
   return `which belongs to another worktree. If you moved it: git worktree repair '${top}'`
 }
 
@@ -82,7 +87,7 @@ async function whyNotSeparate(top: string, own: string): Promise<string | undefi
   const isOurs =
     worktree === undefined
       ? config !== undefined && basename(own) !== '.git' && !/^[ \t]*bare[ \t]*=[ \t]*true/im.test(config)
-      : await isSame(resolve(own, worktree), top)
+      : isSame(resolve(own, worktree), top)
   if (isOurs) return undefined
   return `which belongs to another checkout. If it is yours: git --git-dir='${own}' config core.worktree '${top}'`
 }
@@ -90,15 +95,14 @@ async function whyNotSeparate(top: string, own: string): Promise<string | undefi
 /** A repository without a checkout, or a folder `.git` itself. */
 async function readBareRepository(top: string): Promise<GitFolder | undefined> {
   const common = await findCommon(top).catch(() => undefined)
-  if (common === undefined || !(await isRepository(top, common))) return undefined
-  if (common !== top && !(await isSame(dirname(top), join(common, 'worktrees')))) return undefined
+  if (common === undefined || !isRepository(top, common)) return undefined
+  if (common !== top && !isSame(dirname(top), join(common, 'worktrees'))) return undefined
   return { top, own: top, common }
 }
 
-async function isRepository(own: string, common: string): Promise<boolean> {
+function isRepository(own: string, common: string): boolean {
   const paths = [join(own, 'HEAD'), join(common, 'objects'), join(common, 'refs')]
-  const parts = await Promise.all(paths.map(path => lstat(path).catch(() => undefined)))
-  return parts.every(part => part !== undefined)
+  return paths.every(path => lookUpEntry(path) !== undefined)
 }
 
 async function findCommon(own: string): Promise<string | undefined> {
@@ -118,7 +122,7 @@ function readPath(text: string | undefined, prefix = ''): string | undefined {
   return path === '' || /[\r\n]$|\0/.test(path) ? undefined : path
 }
 
-async function isSame(one: string, other: string): Promise<boolean> {
-  const [left, right] = await Promise.all([one, other].map(path => realpath(path).catch(() => undefined)))
-  return left !== undefined && left === right
+function isSame(one: string, other: string): boolean {
+  const real = realPathIfAny(one)
+  return real !== undefined && real === realPathIfAny(other)
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { realpath } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
+import { realPathIfAny } from '../../base/is-there.ts'
 import { runShort } from '../../base/process/run-short.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { fenceCall } from './fence.ts'
@@ -103,7 +103,7 @@ function readsWorktrees([command]: readonly string[]): boolean {
 
 async function runInTurn(directory: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
   const repository = (await findGitFolder(directory))?.common ?? directory
-  using turn = await lockWorktrees(await realpath(repository).catch(() => repository), options.signal)
+  using turn = await lockWorktrees(realPathIfAny(repository) ?? repository, options.signal)
   if (!turn) return { ok: false, stdout: '', stderr: 'git: it was called off', code: null }
   return await runSafely(directory, [args], options)
 }
@@ -116,13 +116,13 @@ async function runSafely(
   nonce?: string,
 ): Promise<GitResult> {
   // Git searches from the real directory.
-  const real = await realpath(directory).catch(() => directory)
+  const real = realPathIfAny(directory) ?? directory
   const word = asked.map(findForbiddenWord).find(found => found !== undefined)
   if (word !== undefined) return refuse(`${word} is no word for git here`)
   const folder = await readGitFolder(real)
   if (typeof folder === 'string') return refuse(folder)
   const { input } = options
-  const [why] = (await Promise.all(asked.map(args => whyGitMustNotWrite(folder, { args, input })))).filter(Boolean)
+  const why = asked.map(args => whyGitMustNotWrite(folder, { args, input })).find(Boolean)
   if (why !== undefined) return refuse(why)
   const request = { directory: real, folder, asked, nonce }
   const result = await runHardened(request, () => hardenCall(folder, asked), options)

@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { readTextIfAny } from '../../base/files.ts'
+import { readRegularFileNow, readTextIfAny } from '../../base/files.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { runShort } from '../../base/process/run-short.ts'
 import { pathOutsideProjects } from '../../base/search-path.ts'
@@ -134,10 +134,10 @@ async function startWith(commands: Commands, folder: GitFolder | undefined, sett
   const call = { command: program, args: commands.map(withFlags), env }
   if (commands.every(args => isReader(args) || ONLY_NAMES.has(args[0] ?? '') || NEEDS_ALL_OF_GIT.has(args[0] ?? '')))
     return { ...call, [Symbol.asyncDispose]: async () => undefined }
-  const quiet = await makeQuietGit(program)
+  const quiet = makeQuietGit(program)
   return {
     ...{ ...call, env: { ...env, PATH: `${quiet}:${PATH}`, GIT_EXEC_PATH: quiet } },
-    [Symbol.asyncDispose]: () => rm(quiet, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: async () => rmSync(quiet, { recursive: true, force: true }),
   }
 }
 
@@ -152,15 +152,15 @@ const NEEDS_ALL_OF_GIT = new Set(['worktree', 'push', 'remote'])
  * option stops that; it would obey the submodule's own settings, and an agent can make a submodule. Here the answer is always that
  * nothing is changed. What such a git starts finds this folder, too.
  */
-async function makeQuietGit(program: string): Promise<string> {
+function makeQuietGit(program: string): string {
   const real = `'${program.replaceAll("'", "'\\''")}'`
   for (const parent of [tmpdir(), homedir()]) {
-    const folder = await mkdtemp(join(parent, '.pcc-git-'))
+    const folder = mkdtempSync(join(parent, '.pcc-git-'))
     const file = join(folder, 'git')
     const script = `for arg; do case "$arg" in -*) ;; status) exit 0;; *) break;; esac; done; exec ${real} "$@"`
-    await writeFile(file, `#!/bin/sh\n${script}\n`, { mode: 0o700, flag: 'wx' })
+    writeFileSync(file, `#!/bin/sh\n${script}\n`, { mode: 0o700, flag: 'wx' })
     if (findProgram(file, {}) !== undefined) return folder
-    await rm(folder, { recursive: true })
+    rmSync(folder, { recursive: true })
   }
   throw new Error(`programs can be started neither in ${tmpdir()} nor in ${homedir()}. Name another folder in TMPDIR.`)
 }
@@ -281,7 +281,7 @@ const PASSED_VARIABLES = ['HOME', 'XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_C
 async function personalIgnoreFile(): Promise<string> {
   const own = process.env['XDG_CONFIG_HOME'] || join(homedir(), '.config')
   const files = [process.env['GIT_CONFIG_GLOBAL'] || join(homedir(), '.gitconfig'), join(own, 'git', 'config')]
-  const texts = await Promise.all(files.map(file => readFile(file, 'latin1').catch(() => '')))
+  const texts = files.map(file => readRegularFileNow(file)?.toString('latin1') ?? '')
   const usual = join(own, 'git', 'ignore')
   if (!texts.some(text => /excludesfile|\[\s*include/i.test(text))) return usual
   const { stdout } = await readPersonalConfig('/', ['config', '--type=path', '--get', 'core.excludesFile'])

@@ -1,11 +1,48 @@
-import { lstat } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readRegularFile } from '../../base/files.ts'
-import { git } from './git.ts'
+import { readRegularFileNow } from '../../base/files.ts'
+import { lookUp, lookUpEntry } from '../../base/is-there.ts'
+import { type GitOptions, type GitResult, git } from './git.ts'
+import { findGitFolder } from './git-folder.ts'
+
+/**
+ * Runs git with the objects of a repository and nothing else of it: from an empty one, which borrows them. Settings name proxies that get a
+ * login and files that cookies are written to; attributes keep the text of a file out of a diff. Objects are named by their ids;
+ * with `GIT_OBJECT_DIRECTORY` those of that folder count.
+ */
+export async function gitOnObjects(
+  directory: string,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<GitResult> {
+  const repository = (await findGitFolder(directory))?.common ?? directory
+  const empty = await mkdtemp(join(tmpdir(), 'pcc-objects-'))
+  try {
+    for (const name of ['objects', 'refs']) await mkdir(join(empty, name))
+    await writeFile(join(empty, 'HEAD'), 'ref: refs/heads/main\n')
+    const isSha256 = args.some(arg => /^[0-9a-f]{64}\b/.test(arg))
+    const format = isSha256 ? '[extensions]\n\tobjectFormat = sha256\n' : ''
+    await writeFile(join(empty, 'config'), `[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n${format}`)
+    // Where the history of a shallow clone ends.
+    const shallow = readRegularFileNow(join(repository, 'shallow'), MOST_SHALLOW_BYTES, { follow: false })
+    if (shallow) await writeFile(join(empty, 'shallow'), shallow)
+    const env = { GIT_OBJECT_DIRECTORY: join(repository, 'objects'), ...options.env }
+    return await git(empty, args, { ...options, env })
+  } finally {
+    await rm(empty, { recursive: true, force: true })
+  }
+}
+
+/** It has a line for each commit whose parents are not there. */
+const MOST_SHALLOW_BYTES = 1_000_000
 
 /** The commits of branches, by name; without the branches that do not exist. */
 export async function readBranchTips(repository: string, branches: readonly string[]): Promise<Map<string, string>> {
   const names = branches.map(branch => `refs/heads/${branch}`)
+  const folder = await findGitFolder(repository)
+  const known = folder && readRefs(folder.common, names)
+  if (known) return new Map([...known].map(([ref, commit]) => [ref.slice('refs/heads/'.length), commit]))
   const { stdout } = await git(repository, ['for-each-ref', '--format=%(objectname) %(refname)', ...names])
   const tips = stdout.split('\n').flatMap((line): [string, string][] => {
     const [commit = '', ref = ''] = line.split(' ')
@@ -46,15 +83,17 @@ export function readTreeOf(repository: string, commit: string): Promise<string |
 
 /**
  * Reads refs from git's own files, which is much faster than calling git. Undefined if they are kept in another format
- * (reftable) or point to other refs: then git has to be asked.
+ * (reftable), point to other refs or are large: then git has to be asked. An agent can make a large file of nothing.
  */
-export async function readRefs(common: string, names: readonly string[]): Promise<Map<string, string> | undefined> {
-  if (await lstat(join(common, 'reftable')).catch(() => undefined)) return undefined
-  const packed = (await readRegularFile(join(common, 'packed-refs'), MOST_BYTES).catch(() => '')).toString()
+export function readRefs(common: string, names: readonly string[]): Map<string, string> | undefined {
+  if (lookUpEntry(join(common, 'reftable'))) return undefined
+  if ([...names, 'packed-refs'].some(name => (lookUp(join(common, name))?.size ?? 0) > MOST_BYTES)) return undefined
+  // Git packs a ref before it removes its file, so the files are read first.
+  const own = names.map(name => readRegularFileNow(join(common, name), MOST_BYTES)?.toString())
+  const packed = own.includes(undefined) ? readRegularFileNow(join(common, 'packed-refs'), MOST_BYTES) : undefined
   const refs = new Map<string, string>()
-  for (const name of names) {
-    const own = await readRegularFile(join(common, name)).catch(() => undefined)
-    const text = own?.toString().trimEnd() ?? findPackedOid(packed, name)
+  for (const [index, name] of names.entries()) {
+    const text = own[index]?.trimEnd() ?? findPackedOid(packed?.toString() ?? '', name)
     if (text === undefined) continue
     if (!/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(text)) return undefined
     refs.set(name, text)
@@ -63,7 +102,7 @@ export async function readRefs(common: string, names: readonly string[]): Promis
 }
 
 /** Repositories of many thousand branches have some megabytes. */
-const MOST_BYTES = 1_000_000_000
+const MOST_BYTES = 10_000_000
 
 function findPackedOid(packed: string, name: string): string | undefined {
   const at = packed.indexOf(` ${name}\n`)

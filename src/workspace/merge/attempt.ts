@@ -11,7 +11,7 @@ import { changeMerge, changeMergeIn, findUsableWorktree, listPlaces, type MergeD
 import { moveTarget } from './move-target.ts'
 import { abortStale, conflictOutcome, holdUp, type MergeOutcome, refusalOutcome, requeue } from './outcomes.ts'
 import { openPullRequest } from './pull-request.ts'
-import { replayOnto } from './rebase.ts'
+import { replayOnto } from './replay.ts'
 import { keepVerified, restoreWork } from './restore-work.ts'
 
 /** Merges that are tried together: each is on top of the one before it, so that the last one holds the work of all. */
@@ -156,14 +156,14 @@ async function findBase(
   return isTargetReset && (await isAncestorOrSame(repository, worktree.base, head)) ? worktree.base : common
 }
 
-/** The task's title, cut to one line of at most `MAX_TITLE` characters. */
+/** The task's title, cut to one line of at most `MAX_SUBJECT` characters. */
 async function readTitle({ task_id }: Merge, { store }: MergeDeps): Promise<string> {
   const title = (await store.tasks.get(task_id))?.title ?? task_id
   const [line = task_id] = title.split('\n')
-  return line.length > MAX_TITLE ? `${line.slice(0, MAX_TITLE - 1)}…` : line
+  return line.length > MAX_SUBJECT ? `${line.slice(0, MAX_SUBJECT - 1)}…` : line
 }
 
-const MAX_TITLE = 72
+const MAX_SUBJECT = 72
 
 /**
  * `merged`: all of the batch is in the target. `red`: they do not pass together, or cannot land together, and each is queued again. `left`: the

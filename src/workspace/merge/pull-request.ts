@@ -6,7 +6,7 @@ import type { Merge } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { mainCheckouts } from '../git/git-folder.ts'
-import { askGitLine } from '../git/refs.ts'
+import { askGitLine, gitOnObjects } from '../git/refs.ts'
 
 type PersonEnv = Record<string, string | undefined>
 
@@ -23,7 +23,7 @@ export interface PullRequestWork {
 
 /**
  * Pushes a task's branch and opens a pull request with `gh`, as the person whose environment is passed. An agent may have written
- * the repository's own settings: they name the remote, but never a program that is run. A second call finds the pull request
+ * the repository's own settings: they name the remote, and nothing else in them counts. A second call finds the pull request
  * that is already open.
  */
 export async function openPullRequest(
@@ -62,11 +62,10 @@ async function pushBranch(
   env: PersonEnv,
 ): Promise<string | undefined> {
   const what = `${merge.result ?? merge.head}:refs/heads/${merge.branch}`
-  // The remote is given by its address, so that other settings that the repository has for it do not apply.
   // Work that went back after a review may stand on a newer target now. What others have pushed meanwhile is never replaced.
   const lease = before === undefined ? [] : [`--force-with-lease=refs/heads/${merge.branch}:${before}`]
-  const args = ['push', '--no-verify', '--porcelain', ...lease, '--receive-pack=git-receive-pack', url, what]
-  const { ok, stderr } = await git(merge.repository, args, { env: pushEnv(env), timeoutMs: 5 * 60_000 })
+  const args = ['push', '--no-verify', '--porcelain', ...lease, '--receive-pack=git-receive-pack', '--', url, what]
+  const { ok, stderr } = await gitOnObjects(merge.repository, args, { env: pushEnv(env), timeoutMs: 5 * 60_000 })
   return ok ? undefined : `${merge.branch} could not be pushed to ${name} (${url}): ${stderr.trim().slice(-500)}`
 }
 

@@ -44,21 +44,23 @@ export async function enqueueMerge(
   const row = await store.worktrees.get({ task: task_id, attempt }, tx)
   if (!row) throw new AppError('merge_no_worktree', { task: task_id, attempt })
   const { project, repository, branch, target } = row
-  const { strategy, head } = wanted
+  const { head } = wanted
+  // Settings count as they are when the work is queued, also when it comes back from a conflict.
+  const settings = { strategy: wanted.strategy, as_pull_request: wanted.asPullRequest ? 1 : 0 } as const
   const state = wanted.review ? 'review' : 'queued'
   const open = await store.merges.open(task_id, tx)
   if (open && open.attempt === attempt) {
     const isAtWork = MERGES_AT_WORK.some(state => state === open.state)
     if (isAtWork || (open.head === head && open.state !== 'conflicted')) return open
-    const patch = { state, head, strategy, base: null, result: null, reason: null } as const
+    const patch = { ...settings, state, head, base: null, result: null, reason: null } as const
     return (await changeMergeIn(open, patch, deps, tx)) ?? open
   }
   if (open) await changeMergeIn(open, { state: 'aborted', reason: `attempt ${attempt} took its place` }, deps, tx)
   return store.merges.insert(
     {
-      ...{ task_id, attempt, project, repository, branch, target, strategy, state, head },
+      ...{ task_id, attempt, project, repository, branch, target, ...settings, state, head },
       ...{ reason: null, base: null, result: null, batch: null, rounds: 0, cleaned_at: null },
-      ...{ as_pull_request: wanted.asPullRequest ? 1 : 0, created_at: clock.now(), updated_at: clock.now() },
+      ...{ created_at: clock.now(), updated_at: clock.now() },
     },
     tx,
   )

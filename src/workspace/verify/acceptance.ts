@@ -8,7 +8,8 @@ import {
   type VerifierMaterial,
   type VerifierOpinion,
 } from '../../domain/evidence.ts'
-import { git } from '../git/git.ts'
+import type { HashedObjects } from '../git/check-objects.ts'
+import { gitOnObjects } from '../git/refs.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
 import { type GateCheck, gateCheck, type Judge, statusByFindings, type VerifyRequest } from './request.ts'
 import type { Disturbance } from './tree-watch.ts'
@@ -149,18 +150,20 @@ export interface VerifierGateRequest {
   gate: 'verifier' | 'second-opinion'
   request: VerifyRequest
   subject: VerifiedTree
+  objects?: HashedObjects | undefined
   criteria: string[]
   checks: readonly NewEvidence[]
 }
 
 /** Asks a second agent, which must not write: if it has changed the tree, its opinion does not count. */
 export async function verifierGate(
-  { gate, request, subject, criteria, checks }: VerifierGateRequest,
+  { gate, ...about }: VerifierGateRequest,
   judge: Judge,
   keeper: ((gate: string) => Promise<Disturbance>) | undefined,
 ): Promise<{ check: GateCheck; opinions: CriterionOpinion[] }> {
   const began = performance.now()
-  const material = await collectMaterial({ request, subject, criteria, checks })
+  const { request } = about
+  const material = await collectMaterial(about)
   const opinion = await judge(material, request.signal).catch(failedOpinion)
   const after = await keeper?.(gate)
   const hasChangedTree = after !== undefined && (after.findings.length > 0 || after.made.length > 0)
@@ -199,23 +202,28 @@ function opinionOutput({ criteria, remarks, model }: VerifierOpinion): string {
 async function collectMaterial({
   request,
   subject,
+  objects,
   criteria,
   checks,
 }: Omit<VerifierGateRequest, 'gate'>): Promise<VerifierMaterial> {
   const { task, place: worktree, directory } = request
   const base = worktree?.base ?? request.began ?? null
   const head = subject.commit ?? subject.tree
-  const diff = base !== null && head !== null ? await readDiff(directory, base, head) : NO_DIFF
+  const diff = base !== null && head !== null ? await readDiff(directory, [base, head], objects) : NO_DIFF
   const { id, title, description } = task
   return { directory, task: { id, title, description, acceptance: criteria }, base, head, ...diff, checks }
 }
 
 const NO_DIFF = { diff: '', size: { files: 0, lines: 0 } }
 
-async function readDiff(directory: string, base: string, head: string): Promise<typeof NO_DIFF> {
+async function readDiff(
+  directory: string,
+  ends: [base: string, head: string],
+  env: HashedObjects | undefined,
+): Promise<typeof NO_DIFF> {
   const [diff, counts] = await Promise.all([
-    git(directory, ['diff', '--no-color', base, head, '--']),
-    git(directory, ['diff', '--numstat', base, head, '--']),
+    gitOnObjects(directory, ['diff', '--no-color', ...ends, '--'], { env }),
+    gitOnObjects(directory, ['diff', '--numstat', ...ends, '--'], { env }),
   ])
   const rows = counts.stdout.split('\n').filter(Boolean)
   const lines = rows.reduce((sum, row) => {

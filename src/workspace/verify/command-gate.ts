@@ -51,7 +51,7 @@ export async function commandGate(gate: CommandGate, deps: CommandGateDeps): Pro
   }
   const ran = await runGateCommand(gate, deps.runner)
   const after = (await deps.keeper?.(gate.gate)) ?? { findings: [], made: [], isLost: false }
-  const findings = [...commandFindings(gate, ran), ...disturbanceFindings(gate, after)]
+  const findings = [...commandFindings(gate, ran), ...flakyByFiles(ran, after), ...disturbanceFindings(gate, after)]
   const status = after.isLost ? 'broken' : statusOf(ran, findings)
   // Neither red nor flaky results are cached, nor those of a command that changed the tree.
   if (key !== undefined && gate.tree !== null && status === 'passed' && ran.exit === 0 && after.findings.length === 0) {
@@ -98,6 +98,14 @@ function commandFindings(gate: CommandGate, ran: GateCommandResult): Finding[] {
 }
 
 const MAX_NAMED_TESTS = 20
+
+/** A test that passes alone only where its first run had left or changed files proves nothing: a fresh checkout does not have them. */
+function flakyByFiles({ isOnlyFlaky }: GateCommandResult, { made, findings }: Disturbance): Finding[] {
+  if (!isOnlyFlaky || (made.length === 0 && findings.length === 0)) return []
+  const what = made.length > 0 ? `left files behind: ${made.slice(0, 5).join(', ')}` : 'changed files of the repository'
+  const text = `Tests failed and then passed alone, but the run in which they failed had ${what}. They have to pass in a fresh checkout.`
+  return [{ code: 'test.flaky', weight: 'block', text }]
+}
 
 function endFindings(
   { gate, command, timeoutMs }: CommandGate,

@@ -70,18 +70,16 @@ export async function commitLeftovers(worktree: Worktree, title = worktree.task)
   if (unfinished) return unfinished
   const hidden = await revealHiddenFiles(folder)
   await using index = await openFreshIndex(folder)
-  const [staged, head, committer] = await Promise.all([
+  const [staged, committer] = await Promise.all([
     hidden ?? index.problem ?? stageLeftovers(worktree, index, status),
-    git(worktree.top, ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel']),
     committerEnv(worktree.top),
   ])
   if (typeof staged === 'string') return brokenTree(`The work in ${worktree.top} could not be staged: ${staged}`)
-  const [commit = '', treeBefore = '', top] = head.stdout.trim().split('\n')
+  const { tree, head } = staged
+  const [commit = '', treeBefore = '', top] = head.trim().split('\n')
   // Settings of a worktree can make git use another directory than the one in which commands run.
-  if (head.ok && top !== (await realpath(worktree.top)))
+  if (top !== (await realpath(worktree.top)))
     return brokenTree(`git works on the files of ${top} instead of ${worktree.top}.`)
-  if (!head.ok) return brokenTree(`git cannot read the commit of ${worktree.top}: ${head.stderr.trim()}`)
-  const { tree } = staged
   if (!(await installIndex(folder.own, index.file))) return brokenTree(`git has no index of ${worktree.top}.`)
   if (tree === treeBefore) return { ok: true, commit, tree, folder }
   const message = `${title}\n\nLeft uncommitted by the agent of ${worktree.task}, attempt ${worktree.attempt}.`
@@ -115,12 +113,18 @@ async function commitTree(
   return made.ok ? { commit: made.outputs[0]?.trim() ?? '' } : { problem: made.stderr.trim() }
 }
 
+interface StagedWork {
+  tree: string
+  /** The commit that is checked out, its tree, and the directory whose files were staged, in lines. */
+  head: string
+}
+
 /** Stages everything that belongs in the commit, and writes its tree; returns the problem where that fails. */
 async function stageLeftovers(
   worktree: Worktree,
   { env }: FreshIndex,
   { untracked }: CheckoutStatus,
-): Promise<{ tree: string } | string> {
+): Promise<StagedWork | string> {
   const { top } = worktree
   const notes = ownNotes(worktree)
   const made = await readGateMadeFiles(top)
@@ -129,6 +133,7 @@ async function stageLeftovers(
   const staged = await gitSeries(
     top,
     () => [
+      ['rev-parse', 'HEAD^{commit}', 'HEAD^{tree}', '--show-toplevel'],
       ['add', '--update', '--', '.'],
       ['ls-files', '--cached', '-z', '--', ...notes],
       ...(mine.length > 0 ? [['add', '--pathspec-from-file=-', '--pathspec-file-nul']] : []),
@@ -137,15 +142,16 @@ async function stageLeftovers(
     { env, input: mine.join('\0') },
   )
   if (!staged.ok) return staged.stderr.trim()
-  const [, noted, ...rest] = staged.outputs
+  const [head = '', , noted, ...rest] = staged.outputs
+  const work = { head, tree: rest.at(-1)?.trim() ?? '' }
   // An agent may have added our note by force, or in its own commit. A project may have one that is not ours.
-  if (noted === '') return { tree: rest.at(-1)?.trim() ?? '' }
+  if (noted === '') return work
   const base = await git(top, ['ls-tree', '--name-only', '-z', worktree.base, '--', ...notes])
   const ours = notes.filter(note => !base.stdout.split('\0').includes(note))
-  if (ours.length === 0) return { tree: rest.at(-1)?.trim() ?? '' }
+  if (ours.length === 0) return work
   const remove = ['rm', '--cached', '--quiet', '--ignore-unmatch', '--', ...ours]
   const without = await gitSeries(top, () => [remove, ['write-tree']], { env })
-  return without.ok ? { tree: without.outputs[1]?.trim() ?? '' } : without.stderr.trim()
+  return without.ok ? { head, tree: without.outputs[1]?.trim() ?? '' } : without.stderr.trim()
 }
 
 /** The paths of our note about the task, from the top. */

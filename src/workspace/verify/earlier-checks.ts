@@ -129,27 +129,27 @@ function runAt(
 
 /** Restores files of a checkout as they were where the work began, and removes what was not there then. */
 async function bringBack(
-  { base }: WorkStart,
+  work: WorkStart,
   top: string,
   { restored, removed }: { restored: readonly string[]; removed: readonly string[] },
 ): Promise<boolean> {
   for (const path of removed) await removeInside(top, path)
   for (const path of restored) {
-    const isDone = await (isPartlyChecks(path) ? bringBackPart : bringBackFile)(base, top, path)
+    const isDone = await (isPartlyChecks(path) ? bringBackPart : bringBackFile)(work, top, path)
     if (!isDone) return false
   }
   return true
 }
 
-async function bringBackFile(base: string, top: string, path: string): Promise<boolean> {
-  return (await git(top, ['checkout', '--quiet', base, '--', path])).ok
+async function bringBackFile({ base, objects }: WorkStart, top: string, path: string): Promise<boolean> {
+  return (await git(top, ['checkout', '--quiet', base, '--', path], { env: objects })).ok
 }
 
 /** The work may have put links into its tree: nothing is read or written through one. */
-async function bringBackPart(base: string, top: string, path: string): Promise<boolean> {
-  const before = await git(top, ['show', `${base}:${path}`])
+async function bringBackPart(work: WorkStart, top: string, path: string): Promise<boolean> {
+  const before = await git(top, ['show', `${work.base}:${path}`], { env: work.objects })
   const now = await readInside(top, path)
-  if (now === undefined) return before.ok ? bringBackFile(base, top, path) : removeInside(top, path)
+  if (now === undefined) return before.ok ? bringBackFile(work, top, path) : removeInside(top, path)
   const text = withEarlierChecks(path, before.ok ? before.stdout : '', now)
   return text === '' ? removeInside(top, path) : writeInside(top, path, text)
 }
@@ -213,7 +213,7 @@ async function exitAtEnd(
   { request: { work, triesEnds }, deps }: { request: EarlierChecksRequest; deps: EarlierChecksDeps },
 ): Promise<number | null | 'absent' | 'untried'> {
   const { store, clock, paths, runner } = deps
-  const names = await git(work.top, ['rev-parse', `${at}^{tree}`, `${work.base}:${file}`])
+  const names = await git(work.top, ['rev-parse', `${at}^{tree}`, `${work.base}:${file}`], { env: work.objects })
   const [tree, blob] = names.stdout.trim().split('\n')
   if (!names.ok || tree === undefined) return 'absent'
   const command = [...builds, tests].map(run => run.command).join('\n')
@@ -222,7 +222,7 @@ async function exitAtEnd(
   const known = triesEnds === 'once' ? await store.gateResults.get(key) : undefined
   if (known) return known.exit
   await using checkout = await openBaseCheckout({ ...work, base: at }, paths.run, tests.signal)
-  if (!checkout || !(await bringBackFile(work.base, checkout.top, file))) return 'untried'
+  if (!checkout || !(await bringBackFile(work, checkout.top, file))) return 'untried'
   const text = await readInside(checkout.top, file)
   if (text === undefined || !(await writeInside(checkout.top, file, `${text}${failingEnd(file)}`))) return 'untried'
   for (const run of builds) await runAt(checkout, run, { work, runner })

@@ -4,6 +4,7 @@ import { shortId } from '../../base/ids.ts'
 import { openRealFolder } from '../../base/real-folder.ts'
 import { FAILED_BEFORE, type Finding, type TestResult } from '../../domain/evidence.ts'
 import type { CommandRunner } from '../command/run-command.ts'
+import { addHashedCommit, type HashedObjects, removeHashedObjects } from '../git/check-objects.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { committerEnv } from '../git/harden.ts'
 import { type GateRun, runGateCommand } from './command-gate.ts'
@@ -211,7 +212,7 @@ export async function runBaseTests(
   { work, run, base }: BaseRequest,
   deps: BaseTestsDeps,
 ): Promise<BaseTests | undefined> {
-  const named = await git(work.top, ['rev-parse', '--verify', '--quiet', `${work.base}^{tree}`])
+  const named = await git(work.top, ['rev-parse', '--verify', '--quiet', `${work.base}^{tree}`], { env: work.objects })
   if (!named.ok) return undefined
   const tree = named.stdout.trim()
   const inside = relative(work.top, work.directory)
@@ -241,7 +242,7 @@ export interface BaseCheckout extends AsyncDisposable {
   directory: string
 }
 
-/** Removes base checkouts that a dead daemon left behind, and their entries in the repositories. */
+/** Removes base checkouts that a dead daemon left behind, and their entries in the repositories; and objects that it set aside. */
 export async function removeBaseCheckouts(runDir: string): Promise<void> {
   const folder = join(runDir, BASES_FOLDER)
   for (const name of await readdir(folder).catch(() => [])) {
@@ -250,6 +251,7 @@ export async function removeBaseCheckouts(runDir: string): Promise<void> {
     if (ok) await git(stdout.trim(), ['worktree', 'remove', '--force', '--force', top])
   }
   await rm(folder, { recursive: true, force: true })
+  await removeHashedObjects(runDir)
 }
 
 const BASES_FOLDER = 'bases'
@@ -260,6 +262,8 @@ export interface WorkStart {
   directory: string
   /** A commit, or for work in the project itself the tree that the project held. */
   base: string
+  /** Where git reads them; without it, in the repository, where agents write. */
+  objects?: HashedObjects | undefined
 }
 
 /** Checks out the base of the work into a temporary worktree. */
@@ -278,7 +282,7 @@ export async function openBaseCheckout(
     await git(work.top, ['worktree', 'prune'])
   }
   const add = ['worktree', 'add', '--quiet', '--detach', top, commit]
-  const added = await retryWhileBusy(() => git(work.top, add, { signal }), { signal })
+  const added = await retryWhileBusy(() => git(work.top, add, { signal, env: work.objects }), { signal })
   if (!added.ok) {
     await close()
     return undefined
@@ -288,12 +292,13 @@ export async function openBaseCheckout(
 }
 
 /** For a tree a commit without a ref is made: git checks out only commits, and removes this one in time. */
-async function resolveCommit({ top, base }: WorkStart): Promise<string | undefined> {
-  const known = await git(top, ['rev-parse', '--verify', '--quiet', `${base}^{commit}`])
+async function resolveCommit({ top, base, objects }: WorkStart): Promise<string | undefined> {
+  const known = await git(top, ['rev-parse', '--verify', '--quiet', `${base}^{commit}`], { env: objects })
   if (known.ok) return known.stdout.trim()
-  const env = await committerEnv(top)
+  const env = { ...(await committerEnv(top)), GIT_AUTHOR_DATE: '@0 +0000', GIT_COMMITTER_DATE: '@0 +0000' }
   const made = await git(top, ['commit-tree', base, '-m', 'the project when work began in it'], { env })
-  return made.ok ? made.stdout.trim() : undefined
+  const commit = made.stdout.trim()
+  return made.ok && (!objects || (await addHashedCommit(top, commit, objects))) ? commit : undefined
 }
 
 async function linkDependencies(from: string, to: string): Promise<void> {

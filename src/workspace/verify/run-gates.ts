@@ -11,6 +11,7 @@ import {
 } from '../../domain/evidence.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import { type CommandRunner, commandEnvironment, commandMarkers } from '../command/run-command.ts'
+import type { HashedObjects } from '../git/check-objects.ts'
 import { acceptanceGate, judgeCriteria, parseCriteria, verifierGate } from './acceptance.ts'
 import { commandGate } from './command-gate.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
@@ -34,6 +35,8 @@ export interface GateRunContext {
   request: VerifyRequest
   deps: GateDeps
   subject: VerifiedTree
+  /** What base and work hold, hashed; without them git reads it in the repository, where agents write. */
+  objects?: HashedObjects | undefined
   /** Paths that git ignores in the worktree. */
   ignored: readonly string[]
   watch: TreeWatch | undefined
@@ -52,7 +55,15 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
   const top = worktree?.top ?? subject.folder?.top
   const diff =
     base !== undefined && head !== null && top !== undefined && !context.ignoresChanges
-      ? { directory: top, base, head, settings: gates.diff, judge: context.deps.judgeDiff, signal }
+      ? {
+          directory: top,
+          base,
+          head,
+          objects: context.objects,
+          settings: gates.diff,
+          judge: context.deps.judgeDiff,
+          signal,
+        }
       : undefined
   const runner = openRunner(context.deps, gates.caps)
   const checks: GateCheck[] = [planGate(request), await judgeChanges(diff, context)]
@@ -68,9 +79,12 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
 }
 
 /** Judges the changes themselves, and looks for sources that no commit has. No command runs meanwhile: it could change what git reads. */
-async function judgeChanges(diff: DiffRequest | undefined, { request, ignored }: GateRunContext): Promise<GateCheck> {
+async function judgeChanges(
+  diff: DiffRequest | undefined,
+  { request, ignored, objects }: GateRunContext,
+): Promise<GateCheck> {
   const { place: worktree } = request
-  const hidden = worktree ? findIgnoredSources(worktree.top, worktree.base, ignored) : []
+  const hidden = worktree ? findIgnoredSources({ ...worktree, objects }, ignored) : []
   const [check, sources] = await Promise.all([diffGate(diff), hidden])
   return withFindings(check, sources)
 }
@@ -142,9 +156,10 @@ async function runEarlierChecks(
 function findWorkStart({
   request: { place: worktree, began, directory },
   subject: { folder },
+  objects,
 }: GateRunContext): WorkStart | undefined {
-  if (worktree) return worktree
-  return folder && began !== undefined ? { top: folder.top, directory, base: began } : undefined
+  if (worktree) return { ...worktree, objects }
+  return folder && began !== undefined ? { top: folder.top, directory, base: began, objects } : undefined
 }
 
 /** Adds the acceptance criteria, with the opinion of a second agent where one is to be asked. */
@@ -194,11 +209,15 @@ async function askVerifier(
     opinions: [],
   })
   if (!judge) return skipped('There is no agent to ask.')
-  const { request, subject, watch, asRow } = context
+  const { request, subject, objects, watch, asRow } = context
   const allowed = checks.map(check => applyAllowList(check, request.gates.diff.allow))
   if (allowed.some(check => hasFailed(check) || isBroken(check)))
     return skipped('Another gate blocks the task already.')
-  return verifierGate({ gate, request, subject, criteria: texts, checks: checks.map(asRow) }, judge, watch?.after)
+  return verifierGate(
+    { gate, request, subject, objects, criteria: texts, checks: checks.map(asRow) },
+    judge,
+    watch?.after,
+  )
 }
 
 function openRunner({ guard = openGuard(), isolation, paths, sandbox }: GateDeps, caps: CommandCaps): CommandRunner {

@@ -1,9 +1,12 @@
-import { stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readRegularFile, readTextIfAny } from '../../base/files.ts'
-import { writeInside } from '../../base/real-folder.ts'
+import { copyInside, removeInside, writeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
+import type { HashedObjects } from '../git/check-objects.ts'
 import { nameWorkTree, openFreshIndex } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
@@ -13,6 +16,7 @@ import {
   noteGatesStarted,
   readGateMadeFiles,
   readInterruptedCommit,
+  readNote,
 } from '../worktrees/worktree-note.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
 
@@ -70,6 +74,67 @@ export async function restoreAfterInterruption(worktree: Worktree): Promise<void
   await watch?.after('a check that was interrupted')
   await watch?.end()
 }
+
+/**
+ * Writes files as a checkout of the commit would have them where they differ, before the first command. By attributes and settings git
+ * changes the ends of lines, the encoding and what is between `$Id` and `$` as it stores a file: gates would run what no commit has, and no tree
+ * shows it. Returns their paths, or why git cannot tell. Hardly any file is looked at twice where no line ends in a carriage return.
+ */
+export async function restoreConverted(
+  { top, common }: GitFolder,
+  { hasAttributes, objects }: { hasAttributes: boolean; objects: HashedObjects | undefined },
+): Promise<string[] | string> {
+  const settings = (await git(top, ['config', '--get-regexp', '^core\\.(autocrlf|eol)$'])).stdout
+  const isUsual = settings === '' && !hasAttributes && !existsSync(join(common, 'info/attributes'))
+  if (isUsual && (await readNote(top)).sparse === null) return []
+  const listed = await git(top, ['ls-files', '--eol', '-z'], { maxBytes: MOST_BYTES })
+  const lines = listed.stdout.split('\0').filter(line => line !== '')
+  const input = lines.map(line => `${line.slice(line.indexOf('\t') + 1)}\0`).join('')
+  const asked = ['check-attr', '-z', '--stdin', 'ident', 'working-tree-encoding']
+  const attributes = listed.ok ? await git(top, asked, { input, maxBytes: MOST_BYTES }) : listed
+  if (!attributes.ok) return attributes.stderr.trim()
+  const fields = attributes.stdout.split('\0')
+  const marked = new Set(fields.filter((_, at) => at % 3 === 0 && !/^un(set|specified)$/.test(fields[at + 2] ?? '')))
+  const converted = lines.flatMap(line => {
+    const [, ends = '', attribute = '', path = ''] = /^\S+ +w\/(\S*) +attr\/([^\t]*)\t(.+)$/s.exec(line) ?? []
+    const isText = attribute.trim() !== '' && !attribute.startsWith('-text')
+    // Where git decides by itself what is text, it leaves the rest as it is.
+    const isSame = /^(lf|none)$/.test(ends) || (ends === '-text' && attribute.startsWith('text=auto'))
+    const changesEnds = isText && (attribute.includes('eol=crlf') || !isSame)
+    return changesEnds || settings !== '' || marked.has(path) ? [path] : []
+  })
+  return converted.length === 0 ? [] : writeAsCheckedOut(top, converted, objects)
+}
+
+async function writeAsCheckedOut(
+  top: string,
+  paths: readonly string[],
+  env: HashedObjects | undefined,
+): Promise<string[] | string> {
+  const scratch = await mkdtemp(join(tmpdir(), 'pcc-checkout-'))
+  const files = join(scratch, 'files')
+  try {
+    const args = ['checkout-index', '--force', `--prefix=${files}/`, '-z', '--stdin']
+    const made = await git(top, args, { env, input: paths.join('\0') })
+    if (!made.ok) return made.stderr.trim()
+    const read = (root: string, path: string) =>
+      readRegularFile(join(root, path), MOST_BYTES, { follow: false }).catch(() => undefined)
+    const written: string[] = []
+    for (const path of paths) {
+      const [wanted, now] = [await read(files, path), await read(top, path)]
+      if (!wanted || !now || now.equals(wanted)) continue
+      await removeInside(top, path)
+      await copyInside({ root: files, path }, { root: top, path })
+      written.push(path)
+    }
+    return written
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+}
+
+/** The lists of a very large repository, and its largest file. */
+const MOST_BYTES = 2_000_000_000
 
 /** What a command did to the tree that it was to check. */
 export interface Disturbance {

@@ -7,6 +7,7 @@ import {
   type NewEvidence,
   type VerificationResult,
 } from '../../domain/evidence.ts'
+import { type HashedObjects, hashObjects } from '../git/check-objects.ts'
 import { nameVerifiedTree, type VerifiedTree } from './commit-leftovers.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
 import { applyAllowList, runAllGates } from './run-gates.ts'
@@ -35,18 +36,26 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
     checkRepository(subject, request),
   ])
   if (shared && isBroken(shared)) return recordChecks([shared], subject, { request, deps })
-  const { checks: cleaning, aside } = await cleanWorktree(request, { ...deps, head: subject.commit, ignored })
+  const { objects, forged } = await hashEnds(subject, request, deps)
+  if (forged) return recordChecks([forged], subject, { request, deps })
+  const { checks: cleaning, aside } = await cleanWorktree(request, {
+    ...deps,
+    ...{ head: subject.commit, folder: subject.folder, objects, ignored },
+  })
   const began = Date.now()
   const before = [...(shared ? [shared] : []), ...cleaning]
+  let isPassed = false
   try {
     if (cleaning.some(isBroken)) return await recordChecks(cleaning, subject, { request, deps })
     const watch = await watchTree(subject, request.place)
     const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
-    const checks = await runAllGates({ request, deps, subject, ignored, watch, asRow })
+    const checks = await runAllGates({ request, deps, subject, objects, ignored, watch, asRow })
     await watch?.end()
-    return await recordChecks([...before, ...checks], subject, { request, deps })
+    const result = await recordChecks([...before, ...checks], subject, { request, deps })
+    isPassed = result.status === 'passed'
+    return result
   } finally {
-    if (request.place) await endGates(request.place, aside, began)
+    if (request.place) await endGates(request.place, { aside, began, isPassed })
   }
 }
 
@@ -58,6 +67,21 @@ async function checkRepository(
   const findings = worktree && folder ? await checkSharedRepository(worktree, folder) : []
   if (findings.length === 0) return undefined
   return applyAllowList(gateCheck({ gate: 'repository', kind: 'diff', status: 'broken', findings }), gates.diff.allow)
+}
+
+/** Sets aside what the base and the work hold, for all that compares them; or finds that some of it was exchanged. */
+async function hashEnds(
+  { commit, tree, folder }: VerifiedTree,
+  { place, began }: VerifyRequest,
+  { paths }: VerifyDeps,
+): Promise<{ objects?: HashedObjects; forged?: GateCheck }> {
+  const [base, head, top] = [place?.base ?? began, commit ?? tree, place?.top ?? folder?.top]
+  if (base === undefined || head === null || top === undefined) return {}
+  const hashed = await hashObjects(top, [base, head], paths.run)
+  if ('objects' in hashed) return hashed
+  const text = `Objects of ${top} are not what their ids say, or cannot be read (${hashed.problem}). Look with: git fsck`
+  const finding: Finding = { code: 'git.forged', weight: 'block', text }
+  return { forged: gateCheck({ gate: 'repository', kind: 'diff', status: 'broken', findings: [finding] }) }
 }
 
 const NO_TREE: VerifiedTree = { commit: null, tree: null, folder: undefined }

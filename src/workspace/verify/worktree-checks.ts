@@ -1,109 +1,197 @@
 import { existsSync } from 'node:fs'
-import { lstat, mkdir, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { openRealFolder, removeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
+import type { HashedObjects } from '../git/check-objects.ts'
+import { findUnseen } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
-import { INSTALLED_FOLDERS, readDependencyFolder, waitForNextTick } from '../worktrees/dependencies.ts'
-import { mendDependencies } from '../worktrees/mend-dependencies.ts'
+import {
+  CACHES_IN_PACKAGES,
+  INSTALLED_FOLDERS,
+  isToolData,
+  readDependencyFolder,
+  waitForNextTick,
+} from '../worktrees/dependencies.ts'
+import { type DependencyReport, mendDependencies } from '../worktrees/mend-dependencies.ts'
 import { changesManifest, isCache } from '../worktrees/warm-files.ts'
-import { asideOf, noteGated, readNote, readSharedFiles } from '../worktrees/worktree-note.ts'
+import {
+  asideOf,
+  noteGated,
+  readGateMadeFiles,
+  readNote,
+  readSharedFiles,
+  type WorktreeNote,
+} from '../worktrees/worktree-note.ts'
 import { languageOf } from './diff/file-kind.ts'
+import type { WorkStart } from './regression.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
-import { blockingFinding } from './tree-watch.ts'
+import { blockingFinding, restoreConverted } from './tree-watch.ts'
 
 interface CleanContext extends Pick<VerifyDeps, 'env' | 'sandbox'> {
   head: string | null
+  /** Where git keeps its own files; undefined without git. */
+  folder: GitFolder | undefined
+  /** What the work holds, hashed. */
+  objects: HashedObjects | undefined
   ignored: readonly string[]
 }
 
-/** The result of cleaning, and ignored paths that were moved away: they come back when the gates are over. */
+/** The result of cleaning, and paths that were moved away: they come back when the gates are over. */
 export interface CleanWorktree {
   checks: GateCheck[]
   aside: string[]
 }
 
 /**
- * Cleans ignored files that gate commands would rely on, before the gates run in an agent's worktree: changed dependencies are
- * restored, caches of checkers are removed, with which they would skip files that have problems, and what the agent made besides is
- * moved away: no commit contains it, and a planted package, a setting or a `.env` would decide what the gates find.
+ * Makes a worktree what a checkout of the commit would be, with the dependencies that pcc set up, before the gates run in it: changed
+ * dependencies are restored, caches of checkers are removed, with which they would skip files that have problems, files that git changes as it
+ * stores them are written as git would, and what the agent made besides is moved away: no commit contains it, and a planted package, a
+ * setting or a `.env` would decide what the gates find.
  */
-export async function cleanWorktree(
-  { place: worktree, dependencies, signal, gates: { caps } }: VerifyRequest,
-  { head, env, ignored, sandbox }: CleanContext,
-): Promise<CleanWorktree> {
+export async function cleanWorktree(request: VerifyRequest, context: CleanContext): Promise<CleanWorktree> {
+  const { place: worktree } = request
   if (!worktree) return { checks: [], aside: [] }
-  await removeCaches(worktree, ignored)
-  if (!dependencies) return { checks: [], aside: [] }
+  await removeCaches(worktree, context.ignored)
+  const aside: string[] = []
+  const reports: DependencyReport[] = []
+  const moveAway = async (paths: readonly string[]) => {
+    const { moved, stuck } = await moveAside(worktree, paths)
+    aside.push(...moved)
+    if (stuck !== undefined)
+      reports.push({ kind: 'failed', text: `${stuck} was made by the agent and cannot be moved.` })
+  }
+  if (request.dependencies) reports.push(...(await cleanInstalled(request, context, { worktree, moveAway })))
+  const { folder, objects } = context
+  const note = await readNote(worktree.top)
+  const left = reports.flatMap(report => report.folder ?? [])
+  const unseen = folder && (await findUnseen(folder, [...note.dependencies.map(noted => noted.folder), ...left]))
+  if (unseen) await moveAway(await collectLate(worktree.top, unseen.paths, lateBy(note)))
+  if (folder && unseen) reports.push(...convertedReports(await restoreConverted(folder, { ...unseen, objects })))
+  if (aside.length > 0) reports.push({ kind: 'mended', text: asideText(aside) })
+  return { checks: reports.length === 0 ? [] : [dependencyGate(reports)], aside }
+}
+
+interface Cleaning {
+  worktree: Worktree
+  moveAway(paths: readonly string[]): Promise<void>
+}
+
+/** Restores the dependencies, and moves away other ignored files that the agent made. */
+async function cleanInstalled(
+  { dependencies, signal, gates: { caps } }: VerifyRequest,
+  { head, env, ignored, sandbox }: CleanContext,
+  { worktree, moveAway }: Cleaning,
+): Promise<DependencyReport[]> {
+  if (!dependencies) return []
   const { project, setup, setupMs } = dependencies
   const touchesManifest = async () => head !== null && changesManifest(worktree.top, worktree.base, head)
   const source = { project, setup, setupMs, env, sandbox, signal, caps, changesManifest: touchesManifest }
+  await moveAway(await findLateToolData(worktree, async () => setup === undefined && (await touchesManifest())))
   const reports = await mendDependencies(worktree, source)
   const left = new Set(reports.flatMap(({ folder }) => folder ?? []))
-  const { moved: aside, stuck } = await moveAside(worktree, await findLateFiles(worktree, ignored, left))
-  if (aside.length > 0) reports.push({ kind: 'mended', text: asideText(aside) })
-  if (stuck !== undefined) reports.push({ kind: 'failed', text: `${stuck} was made by the agent and cannot be moved.` })
-  if (reports.length === 0) return { checks: [], aside }
-  const hasFailed = reports.some(({ kind }) => kind === 'failed')
+  await moveAway(await findLateFiles(worktree, ignored, left))
+  return reports
+}
+
+function dependencyGate(reports: readonly DependencyReport[]): GateCheck {
   const findings = reports.map(({ kind, text }): Finding => {
     if (kind === 'failed') return { code: 'dependencies.lost', weight: 'block', text }
     if (kind === 'unknown') return { code: 'dependencies.unknown', weight: 'review', text }
     return { code: 'dependencies.changed', weight: 'note', text }
   })
-  const status = hasFailed ? 'broken' : 'passed'
-  return { checks: [gateCheck({ gate: 'dependencies', kind: 'diff', status, findings })], aside }
+  const status = reports.some(({ kind }) => kind === 'failed') ? 'broken' : 'passed'
+  return gateCheck({ gate: 'dependencies', kind: 'diff', status, findings })
+}
+
+function convertedReports(restored: string | string[]): DependencyReport[] {
+  if (typeof restored === 'string') return [{ kind: 'failed', text: `Nobody can tell what git changes: ${restored}` }]
+  const text = `Git changes files as it stores them. These are as a checkout of the commit has them now: ${nameSome(restored)}.`
+  return restored.length === 0 ? [] : [{ kind: 'mended', text }]
 }
 
 function asideText(paths: readonly string[]): string {
+  return `Files that were made since the set-up and are in no commit are not there for the gates: ${nameSome(paths)}.`
+}
+
+function nameSome(paths: readonly string[]): string {
   const rest = paths.length > MAX_NAMED_SOURCES ? ` and ${paths.length - MAX_NAMED_SOURCES} more` : ''
-  const some = paths.slice(0, MAX_NAMED_SOURCES).join(', ')
-  return `Ignored files that were made since the set-up are in no commit, and not there for the gates: ${some}${rest}.`
+  return `${paths.slice(0, MAX_NAMED_SOURCES).join(', ')}${rest}`
 }
 
 /**
- * Ignored files and folders that were made or changed since the set-up, by their change times, which nobody can set back. What gates made
- * in an earlier round stays, so that builds need not begin anew, except for packages, which no gate installs.
+ * Data of tools in the installed folders (`node_modules/.prisma`) that was made or changed since the set-up. Where something is missing then, it
+ * is restored like a package. What the work installs itself stays, and is reported.
+ */
+async function findLateToolData({ top }: Worktree, staysInstalled: () => Promise<boolean>): Promise<string[]> {
+  const late: string[] = []
+  for (const { folder, latest } of (await readNote(top)).dependencies) {
+    const isFolder = (await lstat(join(top, folder)).catch(() => undefined))?.isDirectory()
+    if (basename(folder) !== 'node_modules' || !isFolder) continue
+    const names = (await readdir(join(top, folder))).filter(isToolData)
+    const paths = names.map(name => join(folder, name))
+    const found = await collectLate(top, paths, (path, at) => at > latest || path.endsWith('.tsbuildinfo'))
+    const stays = found.length > 0 && (await staysInstalled())
+    late.push(...(stays ? found.filter(path => path.endsWith('.tsbuildinfo')) : found))
+  }
+  return late
+}
+
+/**
+ * Ignored files and folders that were made or changed since the set-up, by their change times, which nobody can set back, and files that
+ * gates made. What gates that passed have made stays, so that builds need not begin anew, except for packages, which no gate installs.
  */
 async function findLateFiles(
-  { top, directory }: Worktree,
+  { top }: Worktree,
   listed: readonly string[],
   left: ReadonlySet<string>,
 ): Promise<string[]> {
-  const { ready, gated, dependencies } = await readNote(top)
-  if (ready === null) return [] // it was set up before this was noted
-  const ours = [...dependencies.map(({ folder }) => folder), ...left, join(relative(top, directory), TASK_FILE)]
+  const note = await readNote(top)
+  if (note.ready === null) return [] // it was set up before this was noted
+  const isLate = lateBy(note)
+  const ours = [...note.dependencies.map(({ folder }) => folder), ...left]
   const isOurs = (path: string) => ours.some(known => path === known || path.startsWith(`${known}/`))
-  const isLate = (path: string, changed: number) => {
-    const isByGate = gated.some(([from, to]) => changed > from && changed <= to)
-    return changed > ready && (!isByGate || path.split('/').some(name => INSTALLED_FOLDERS.includes(name)))
-  }
-  const late: string[] = []
   const folders = new Set(listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)))
   // Git also lists a folder within another one.
   const isWithin = (path: string): boolean => {
     const above = dirname(path)
     return above !== '.' && (folders.has(above) || isWithin(above))
   }
-  for (const path of listed.map(name => name.replace(/\/$/, '')).filter(name => !isOurs(name) && !isWithin(name))) {
+  const paths = [...listed.map(name => name.replace(/\/$/, '')), ...(await readGateMadeFiles(top))]
+  const others = paths.filter(name => !isOurs(name) && !isWithin(name))
+  return collectLate(top, others, (path, changed) => !isOurs(path) && isLate(path, changed))
+}
+
+function lateBy({ ready, gated }: WorktreeNote): (path: string, changed: number) => boolean {
+  return (path, changed) => {
+    const isByGate = gated.some(([from, to]) => changed > from && changed <= to)
+    return changed > (ready ?? 0) && (!isByGate || path.split('/').some(name => INSTALLED_FOLDERS.includes(name)))
+  }
+}
+
+/** Those of these files, and of the files in these folders, that are late; a folder as a whole if all in it are. */
+async function collectLate(
+  top: string,
+  paths: readonly string[],
+  isLate: (path: string, changed: number) => boolean,
+): Promise<string[]> {
+  const late: string[] = []
+  for (const path of paths) {
     const folder = await readDependencyFolder(join(top, path), { all: true })
-    if (!folder) {
+    const files = folder ? [...folder.entries, ...folder.compiled, ...folder.private] : []
+    const found = files.filter(entry => isLate(join(path, entry.path), entry.changed))
+    if (files.length === 0) {
       const stats = await lstat(join(top, path)).catch(() => undefined)
-      if (stats && isLate(path, stats.ctimeMs)) late.push(path)
-      continue
-    }
-    const files = [...folder.entries, ...folder.compiled, ...folder.private]
-    const found = files
-      .map(entry => ({ path: join(path, entry.path), changed: entry.changed }))
-      .filter(entry => !isOurs(entry.path) && isLate(entry.path, entry.changed))
-    if (found.length > 0 && found.length === files.length) late.push(path)
-    else late.push(...found.map(entry => entry.path))
+      // Every use of an empty folder changes its change time. A path that is not there has a name that is no text.
+      const changed = stats?.isDirectory() ? stats.birthtimeMs || stats.ctimeMs : stats?.ctimeMs
+      if (changed === undefined ? path.includes('\ufffd') : isLate(path, changed)) late.push(path)
+    } else if (found.length === files.length) late.push(path)
+    else late.push(...found.map(entry => join(path, entry.path)))
   }
   return late
 }
-
-const TASK_FILE = '.perpetualcc/task.json'
 
 async function moveAside({ top }: Worktree, paths: readonly string[]): Promise<{ moved: string[]; stuck?: string }> {
   const moved: string[] = []
@@ -116,9 +204,12 @@ async function moveAside({ top }: Worktree, paths: readonly string[]): Promise<{
   return { moved }
 }
 
-/** Called when the gates are over: what they made meanwhile stays, and the agent has its other files again. */
-export async function endGates({ top }: Worktree, aside: readonly string[], began: number): Promise<void> {
-  const now = await noteGated(top, began)
+/** Called when the gates are over: what they made meanwhile stays, for the next gates only if they passed, and the agent has its other files again. */
+export async function endGates(
+  { top }: Worktree,
+  { aside, began, isPassed }: { aside: readonly string[]; began: number; isPassed: boolean },
+): Promise<void> {
+  const now = isPassed ? await noteGated(top, began) : Date.now()
   if (aside.length === 0) return
   await waitForNextTick(now) // what comes back must not look as if a gate had made it
   for (const path of aside) if (!existsSync(join(top, path))) await moveBetween(asideOf(top), top, path)
@@ -137,9 +228,6 @@ async function moveBetween(from: string, to: string, path: string): Promise<bool
     return false // it is gone, or something is in its place
   }
 }
-
-/** Caches that tools put into `node_modules`. */
-const CACHES_IN_PACKAGES = ['.cache', '.vite', '.vite-temp', '.vitest']
 
 async function removeCaches({ top }: Worktree, listed: readonly string[]): Promise<void> {
   const ignored = listed.map(path => path.replace(/\/$/, ''))
@@ -196,7 +284,10 @@ const MAX_NAMED_SOURCES = 10
  * Source files that git was told to ignore after the work began: the gates see them, but no commit contains them. Files that were
  * ignored before, and whole folders of generated files, are left alone.
  */
-export async function findIgnoredSources(top: string, base: string, listed: readonly string[]): Promise<Finding[]> {
+export async function findIgnoredSources(
+  { top, base, objects }: Omit<WorkStart, 'directory'>,
+  listed: readonly string[],
+): Promise<Finding[]> {
   const shared = await findNewExcludes(top)
   const isSource = (path: string) => !path.endsWith('/') && languageOf(path) !== undefined
   const sources = shared ? listed : listed.filter(isSource)
@@ -207,7 +298,7 @@ export async function findIgnoredSources(top: string, base: string, listed: read
   const findings: Finding[] = []
   for (let at = 0; at + 3 < fields.length && findings.length < MAX_NAMED_SOURCES; at += 4) {
     const [list = '', , pattern = '', file = ''] = fields.slice(at, at + 4)
-    if (!linesAtBase.has(list)) linesAtBase.set(list, await readLinesAt(top, base, list))
+    if (!linesAtBase.has(list)) linesAtBase.set(list, await readLinesAt({ top, base, objects }, list))
     const isHidden = EXCLUDE.test(list)
       ? shared?.has(pattern)
       : isInTree(list) && isSource(file) && !linesAtBase.get(list)?.includes(pattern)
@@ -236,8 +327,8 @@ function isInTree(list: string): boolean {
   return /(^|\/)\.gitignore$/.test(list) && !list.startsWith('/')
 }
 
-async function readLinesAt(top: string, base: string, list: string): Promise<string[]> {
+async function readLinesAt({ top, base, objects }: Omit<WorkStart, 'directory'>, list: string): Promise<string[]> {
   if (!isInTree(list)) return []
-  const { stdout } = await git(top, ['cat-file', 'blob', `${base}:${list}`])
+  const { stdout } = await git(top, ['cat-file', 'blob', `${base}:${list}`], { env: objects })
   return stdout.split(/\r?\n/)
 }

@@ -66,7 +66,7 @@ async function existingPaths(top: string, paths: string[], below = ''): Promise<
 
 async function isInTarget(row: WorktreeRow, head: string, landed: string | undefined): Promise<boolean | undefined> {
   const [target, branch] = [`refs/heads/${row.target}`, `refs/heads/${row.branch}`]
-  const tips = await readRefs(row.repository, [target, branch])
+  const tips = readRefs(row.repository, [target, branch])
   // Nothing was done, or the work was fast-forwarded: no history has to be walked.
   if (tips?.has(target) && head === tips.get(target) && (tips.get(branch) ?? head) === head) return true
   const merged = [target, ...(landed ? [landed] : [])]

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { lstat, opendir, readdir, rename } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import type { WorktreeRow } from '../../domain/worktree.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import { type CommandOutcome, commandEnvironment, runCommand } from '../command/run-command.ts'
+import { readIndexMarks } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { type NotedDependencies, writeNote } from './worktree-note.ts'
 
@@ -188,8 +189,17 @@ export async function noteDependencies(top: string, ready: InstalledFolders): Pr
     const state = await readDependencyFolder(join(top, folder))
     if (state) states.push({ folder, latest: state.latest, names: state.names, copied: ready.copied.includes(folder) })
   }
+  for (const folder of ready.hasSetUp && existsSync(join(top, '.gitmodules')) ? await listSubmodules(top) : []) {
+    const state = await readDependencyFolder(join(top, folder))
+    if (state && state.entries.length > 0)
+      states.push({ folder, latest: state.latest, names: state.names, copied: false, isSubmodule: true })
+  }
   if (states.length > 0) await waitForNextTick(Math.max(...states.map(({ latest }) => latest)))
   await writeNote(top, { dependencies: states })
+}
+
+async function listSubmodules(top: string): Promise<string[]> {
+  return (await readIndexMarks(top, undefined))?.submodules ?? []
 }
 
 /** Notes that the set-up is over: what is written from now on has a later change time. */
@@ -230,12 +240,13 @@ export async function findInstalledFolders(top: string): Promise<string[]> {
   return folders.map(path => path.slice(0, -1)).filter(path => INSTALLED_FOLDERS.includes(basename(path)))
 }
 
-/** A file or a link in a dependency folder: something that a command could run or load. */
+/** A file, a link or something odd in a dependency folder: what a command could run, load or look for. */
 export interface DependencyEntry {
   /** Relative to the folder. */
   path: string
   changed: number
-  kind: 'file' | 'link'
+  /** `odd`: a pipe or the like, or what has a name that is no text. */
+  kind: 'file' | 'link' | 'odd'
 }
 
 export interface DependencyFolder {
@@ -246,7 +257,7 @@ export interface DependencyFolder {
   entries: DependencyEntry[]
   /** Files that Python has compiled: it would run them instead of their sources, and makes them again where they are missing. */
   compiled: DependencyEntry[]
-  /** Private data of tools, if it was asked for. */
+  /** Records of installers; caches of tools too, if they were asked for. */
   private: DependencyEntry[]
   /** Whether it holds a pipe or the like. */
   isOdd: boolean
@@ -268,39 +279,59 @@ export async function readDependencyFolder(
   }
   const { entries, compiled } = found
   const open = ['']
-  let isOdd = false
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    const [topName = ''] = at.split('/')
-    const here = (await readdir(join(folder, at), { withFileTypes: true })).filter(
-      ({ name }) => all || at !== '' || isWatched(folder, name),
-    )
-    isOdd ||= here.some(entry => !entry.isDirectory() && !entry.isFile() && !entry.isSymbolicLink())
+    const listed = await readdir(join(folder, at), { withFileTypes: true }).catch(() => undefined)
+    if (!listed) entries.push({ path: at, changed: Date.now(), kind: 'odd' })
+    const here = (listed ?? []).filter(({ name }) => all || at !== '' || !isPrivateCache(folder, name))
     for (const entry of here) if (entry.isDirectory()) open.push(join(at, entry.name))
-    const files = here.filter(entry => entry.isFile() || entry.isSymbolicLink())
+    const files = here.filter(entry => !entry.isDirectory())
     for (let first = 0; first < files.length; first += AT_ONCE) {
       const chunk = files.slice(first, first + AT_ONCE)
       const read = await Promise.all(
         chunk.map(async (entry): Promise<DependencyEntry> => {
           const path = join(at, entry.name)
-          const { ctimeMs } = await lstat(join(folder, path))
-          return { path, changed: ctimeMs, kind: entry.isFile() ? 'file' : 'link' }
+          const stats = await lstat(join(folder, path)).catch(() => undefined)
+          const kind = !stats ? 'odd' : entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'link' : 'odd'
+          return { path, changed: stats?.ctimeMs ?? Date.now(), kind }
         }),
       )
       for (const entry of read) {
-        const isPrivate = !isWatched(folder, at === '' ? entry.path : topName)
-        ;(isPrivate ? found.private : basename(at) === '__pycache__' ? compiled : entries).push(entry)
+        const isKept = !isPrivate(folder, entry.path)
+        ;(!isKept ? found.private : basename(at) === '__pycache__' ? compiled : entries).push(entry)
       }
     }
   }
-  const latest = entries.reduce((most, { changed }) => Math.max(most, changed), 0)
+  const records = found.private.filter(({ path }) => RECORDS.has(path))
+  const latest = [...entries, ...records].reduce((most, { changed }) => Math.max(most, changed), 0)
   const names = createHash('sha256')
   for (const path of entries.map(entry => entry.path).sort()) names.update(`${path}\0`)
-  return { latest, names: names.digest('hex'), ...found, isOdd }
+  return { latest, names: names.digest('hex'), ...found, isOdd: entries.some(({ kind }) => kind === 'odd') }
 }
 
-/** Installers keep packages and commands in these; other names that begin with a dot are private data of tools. */
+/** Installers keep packages and commands in these; other names that begin with a dot are data of tools. */
 const INSTALLED = new Set(['.bin', '.pnpm', '.store'])
 
-function isWatched(folder: string, name: string): boolean {
-  return basename(folder) !== 'node_modules' || !name.startsWith('.') || INSTALLED.has(name)
+/** Caches that tools put into `node_modules`. */
+export const CACHES_IN_PACKAGES = ['.cache', '.vite', '.vite-temp', '.vitest']
+
+/** Installers write these at every call, also where they install nothing. */
+const RECORDS = new Set([
+  ...['.package-lock.json', '.modules.yaml', '.yarn-integrity', '.yarn-state.yml'],
+  ...['.pnpm-workspace-state.json', '.pnpm-workspace-state-v1.json'],
+])
+
+function isPrivateCache(folder: string, name: string): boolean {
+  return basename(folder) === 'node_modules' && CACHES_IN_PACKAGES.includes(name)
+}
+
+/** Whether a path in a `node_modules` belongs to no package and to no code that tools have made for one. */
+function isPrivate(folder: string, path: string): boolean {
+  const [name = ''] = path.split('/')
+  if (basename(folder) !== 'node_modules') return false
+  return isPrivateCache(folder, name) || RECORDS.has(path) || (isToolData(name) && path.endsWith('.tsbuildinfo'))
+}
+
+/** Whether an entry of a `node_modules` is data of a tool: not a package, and not a folder of packages. */
+export function isToolData(name: string): boolean {
+  return name.startsWith('.') && !INSTALLED.has(name)
 }

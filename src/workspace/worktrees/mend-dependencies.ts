@@ -5,6 +5,7 @@ import { copyInside, openRealFolder, type PathBelow, removeInside } from '../../
 import type { Worktree } from '../../domain/worktree.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
+import { findGitFolder } from '../git/git-folder.ts'
 import {
   copyDependencyFolder,
   type DependencyEntry,
@@ -46,7 +47,7 @@ export async function mendDependencies(worktree: Worktree, source: DependencySou
   const { dependencies } = await readNote(worktree.top)
   const inside = relative(worktree.top, worktree.directory)
   const reports: DependencyReport[] = []
-  const kept: NotedDependencies[] = []
+  let kept: NotedDependencies[] = []
   const anew: NotedDependencies[] = []
   for (const noted of dependencies) {
     if (!(await isReachable(worktree.top, noted.folder))) {
@@ -65,21 +66,30 @@ export async function mendDependencies(worktree: Worktree, source: DependencySou
     else anew.push(noted)
     if (copied) kept.push(await refreshNoted(worktree.top, noted))
   }
-  const hadFolders = new Set(await findInstalledFolders(worktree.top))
-  if (anew.length > 0) reports.push(await setUpFoldersAnew(worktree, anew, source))
+  if (anew.some(({ isSubmodule }) => isSubmodule)) {
+    // Their repositories are one folder, which the agent can write: all of them are made anew.
+    anew.push(...kept.filter(({ isSubmodule }) => isSubmodule))
+    kept = kept.filter(({ isSubmodule }) => !isSubmodule)
+  }
+  let hadFolders: Set<string> | undefined
+  const setUpAnew = async (folders: readonly NotedDependencies[]) => {
+    hadFolders ??= new Set(await findInstalledFolders(worktree.top))
+    reports.push(await setUpFoldersAnew(worktree, folders, source))
+  }
+  if (anew.length > 0) await setUpAnew(anew)
   for (const noted of anew) kept.push(await refreshNoted(worktree.top, noted))
   const unknown = await findUnknownFolders(worktree.top, inside, kept)
   // The work installs something where nothing was installed before; without a manifest that says so, it is moved away with the rest.
   const isInstalling = unknown.length > 0 && (await source.changesManifest())
   if (isInstalling && source.setup !== undefined) {
     const made = unknown.map(folder => ({ folder, latest: 0, names: '', copied: false }))
-    reports.push(await setUpFoldersAnew(worktree, made, source))
+    await setUpAnew(made)
     anew.push(...made)
     for (const noted of made) kept.push(await refreshNoted(worktree.top, noted))
   } else if (isInstalling) reports.push(...unknown.map(unknownFolderReport))
   // The set-up may have made more of them than before.
   for (const folder of anew.length > 0 ? await findInstalledFolders(worktree.top) : []) {
-    if (hadFolders.has(folder) || kept.some(noted => noted.folder === folder)) continue
+    if (hadFolders?.has(folder) || kept.some(noted => noted.folder === folder)) continue
     kept.push(await refreshNoted(worktree.top, { folder, latest: 0, names: '', copied: false }))
   }
   if (kept.length !== dependencies.length || kept.some((noted, index) => noted !== dependencies[index]))
@@ -148,6 +158,8 @@ async function setUpFoldersAnew(
     return { kind: 'failed', text }
   }
   for (const { folder } of folders) await removeInside(worktree.top, folder)
+  const own = folders.some(({ isSubmodule }) => isSubmodule) && (await findGitFolder(worktree.top))?.own
+  if (own) await removeInside(own, 'modules')
   const began = Date.now()
   const { report, ok } = await runSetupCommand({
     command: setup,
@@ -216,7 +228,7 @@ async function mirrorFolder({
   onlySame,
 }: MirrorRequest): Promise<{ mended: string[]; added: string[] }> {
   const both: [string, string] = [join(mine.root, mine.path), join(theirs.root, theirs.path)]
-  const wanted = new Map(project.entries.map(entry => [entry.path, entry]))
+  const wanted = new Map(project.entries.filter(({ kind }) => kind !== 'odd').map(entry => [entry.path, entry]))
   const versions = new Map<string, Promise<boolean>>()
   const isSame = (path: string): Promise<boolean> => {
     const name = packageOf(path)

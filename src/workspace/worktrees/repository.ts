@@ -90,7 +90,7 @@ async function readBranches(
   common: string,
   names: [target: string, ours: string],
 ): Promise<Refs | GitResult> {
-  const read = await readRefs(common, names)
+  const read = readRefs(common, names)
   const tip = read?.get(names[0])
   if (read && tip !== undefined && !read.has(names[1])) return new Map([[names[0], { tip, checkedOutIn: '' }]])
   const listed = await git(at, ['for-each-ref', REF_FORMAT, ...names])

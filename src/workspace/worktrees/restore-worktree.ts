@@ -4,6 +4,7 @@ import { dirname, join, relative } from 'node:path'
 import { isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { ARCHIVE_SUBJECT } from './archive.ts'
+import { noteReady } from './dependencies.ts'
 import { removeWorktree } from './remove-worktree.ts'
 import { archiveCommit, undoAddWorktree } from './repository.ts'
 import { writeTaskFile } from './set-up-worktree.ts'
@@ -47,6 +48,7 @@ export async function restoreWorktree(archived: WorktreeRow, deps: WorktreeDeps)
   }
   await writeTaskFile(row)
   await noteSharedFiles(row, []) // which commits it was put onto since is no longer known
+  await noteReady(row.top)
   return markLive(row, { reason: `restored from ${archive}`, restored: archive }, deps)
 }
 

@@ -1,12 +1,13 @@
-import { lstat, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { readRegularFile } from '../../base/files.ts'
 import { removeInside } from '../../base/real-folder.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
-import { installIndex, readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
+import { findUnseen, installIndex, readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { findAdminFolder, gitErrorLine } from './worktree.ts'
+import { replaceBeside } from './worktree-note.ts'
 
 /** How a slot's change of branch ended. `doubt`: it may differ from a new worktree, and has to be made anew. */
 export type SlotSwitch = { kind: 'switched' } | { kind: 'doubt'; why: string }
@@ -35,7 +36,10 @@ export async function switchSlot(
   if (!switched.ok) return doubt(gitErrorLine(switched.stderr))
   crashPoint('slot.after-switch')
   await saveIndex(row)
-  const problem = (await removeLeftovers(row.top, warm)) ?? (await whySubmodulesFilled(row.top, own))
+  const problem =
+    (await removeLeftovers(row.top, warm)) ??
+    (await whySubmodulesFilled(row.top, own)) ??
+    (await removeUnseen(row.top, own, warm))
   return problem === undefined ? { kind: 'switched' } : doubt(problem)
 }
 
@@ -112,9 +116,8 @@ export async function saveIndex(row: Pick<WorktreeRow, 'top' | 'repository'>): P
   try {
     const index = own && (await readIndexFile(own))
     if (!index) return void (await rm(file, { force: true }))
-    await writeFile(`${file}.new`, index, { mode: 0o600 })
-    await setTimes(`${file}.new`, (await stat(join(own, 'index'))).mtimeMs)
-    await rename(`${file}.new`, file)
+    // Git reads a file again that was changed in the second in which the index was written, so a copy must not be younger.
+    await replaceBeside(file, index, Math.floor((await stat(join(own, 'index'))).mtimeMs / 1000))
   } catch {
     await rm(file, { force: true }) // without one, the slot is made anew
   }
@@ -128,12 +131,6 @@ export async function hasSavedIndex(top: string): Promise<boolean> {
 /** Called when the slot is gone. */
 export async function forgetIndex(top: string): Promise<void> {
   await rm(savedIndexOf(top), { force: true })
-}
-
-/** Git reads a file again that was changed in the second in which the index was written, so a copy must not be younger. */
-function setTimes(file: string, mtimeMs: number): Promise<void> {
-  const seconds = Math.floor(mtimeMs / 1000)
-  return utimes(file, seconds, seconds)
 }
 
 interface ListedPath {
@@ -165,6 +162,14 @@ async function removeLeftovers(top: string, warm: readonly string[]): Promise<st
     if (isWarm(path, warm)) continue
     if (!(await removeInside(top, path))) return `${path} cannot be removed`
   }
+  return undefined
+}
+
+/** Removes what no list of git names. Returns what is wrong if that is not possible. */
+async function removeUnseen(top: string, own: string, warm: readonly string[]): Promise<string | undefined> {
+  const unseen = await findUnseen({ top, own }, warm)
+  if (!unseen) return 'its index cannot be read'
+  for (const path of unseen.paths) if (!(await removeInside(top, path))) return `${path} cannot be removed`
   return undefined
 }
 

@@ -64,7 +64,7 @@ async function isUnchanged(row: WorktreeRow, noted: NotedWarmFile): Promise<bool
 }
 
 /** Files that tools write again by themselves: compiled Python, and caches in `node_modules`. */
-const IN_CACHE = /(^|\/)__pycache__\/|^\.(cache|vite|vite-temp|vitest)\//
+const IN_CACHE = /(^|\/)__pycache__\/|^\.(cache|vite|vite-temp|vitest)\/|\.tsbuildinfo$/
 
 interface FileState extends Pick<DependencyFolder, 'latest' | 'names'> {
   private: DependencyEntry[]

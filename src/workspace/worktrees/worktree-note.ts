@@ -1,4 +1,4 @@
-import { lstat, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { lstat, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { readTextIfAny } from '../../base/files.ts'
@@ -15,6 +15,8 @@ const NotedDependencies = z.object({
   names: z.string(),
   /** Whether it is a copy of the project's folder; otherwise the set-up command made it. */
   copied: z.boolean(),
+  /** Set for the folder of a submodule that the set-up command filled. */
+  isSubmodule: z.literal(true).optional(),
 })
 export type NotedDependencies = z.infer<typeof NotedDependencies>
 
@@ -89,13 +91,26 @@ export async function readNote(top: string): Promise<WorktreeNote> {
 /** Changes some fields of the note. Two processes never write at once: a worktree has one user at a time. */
 export async function writeNote(top: string, patch: Partial<WorktreeNote>): Promise<void> {
   const file = noteFileOf(top)
-  const aside = `${file}.new`
   try {
-    await writeFile(aside, JSON.stringify({ ...(await readNote(top)), ...patch }), { mode: 0o600 })
-    await rename(aside, file)
+    await replaceBeside(file, JSON.stringify({ ...(await readNote(top)), ...patch }))
   } catch {
     // The worktree is being removed.
   }
+}
+
+/**
+ * Writes a file beside a worktree, whole or not at all. Where the folder of worktrees is in a project, code of that project may have put a link
+ * there: nothing is written through it.
+ */
+export async function replaceBeside(file: string, content: string | Buffer, times?: number): Promise<void> {
+  const aside = `${file}.new`
+  await rm(aside, { force: true })
+  {
+    await using opened = await open(aside, 'wx', 0o600)
+    await opened.writeFile(content)
+    if (times !== undefined) await opened.utimes(times, times)
+  }
+  await rename(aside, file)
 }
 
 /** Called when the noted rebase or merge is over, whatever became of it. */

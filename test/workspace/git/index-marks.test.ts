@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setShortRunner } from '../../../src/base/process/run-short.ts'
 import { readIndexMarks } from '../../../src/workspace/git/checkout-state.ts'
-import { readRefs } from '../../../src/workspace/git/refs.ts'
+import { readBranchTips, readRefs } from '../../../src/workspace/git/refs.ts'
 import { gitProject } from '../../support/world.ts'
 import { plainGit } from '../worktrees/worktree-fixture.ts'
 
@@ -46,12 +47,18 @@ test('refs are read from their files, packed or not, and left to git where they 
   git('branch', 'er')
   const names = ['refs/heads/main', 'refs/heads/deep/er', 'refs/heads/er', 'refs/heads/none']
   const all = new Map(names.slice(0, 3).map(name => [name, oid]))
-  assert.deepEqual(await readRefs(common, names), all)
+  assert.deepEqual(readRefs(common, names), all)
   git('pack-refs', '--all')
-  assert.deepEqual(await readRefs(common, names), all)
+  assert.deepEqual(readRefs(common, names), all)
+  {
+    using _none = setShortRunner(() => Promise.reject(new Error('git was started')))
+    assert.deepEqual(await readBranchTips(root, ['main', 'none']), new Map([['main', oid]]))
+  }
   git('symbolic-ref', 'refs/heads/other', 'refs/heads/main')
-  assert.equal(await readRefs(common, ['refs/heads/other']), undefined)
+  assert.equal(readRefs(common, ['refs/heads/other']), undefined)
+  truncateSync(join(common, 'packed-refs'), 20_000_000)
+  assert.equal(readRefs(common, names), undefined, 'a large file is left to git')
   rmSync(join(common, 'packed-refs'))
   mkdirSync(join(common, 'reftable'))
-  assert.equal(await readRefs(common, names), undefined)
+  assert.equal(readRefs(common, names), undefined)
 })

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Conflict } from '../../../src/domain/merge.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
-import { continueRebase } from '../../../src/workspace/merge/continue-rebase.ts'
+import { continueRebase } from '../../../src/workspace/merge/continue-replay.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
 import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 

@@ -5,8 +5,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { deflateSync } from 'node:zlib'
-import { whyObjectsForged } from '../../../src/workspace/git/check-objects.ts'
-import { bareEnv } from '../../support/world.ts'
+import { hashObjects, whyObjectsForged } from '../../../src/workspace/git/check-objects.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
 import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** Puts another content under the id of an object, as an agent can in the folder of objects that all checkouts share. */
@@ -66,3 +66,25 @@ test('work that a repository would write as several packs is hashed as one', asy
 function execGit({ project }: MergeFixture, ...args: string[]): Buffer {
   return execFileSync('git', args, { cwd: project, env: bareEnv(project) })
 }
+
+test('what one verification has hashed stays readable while another one begins a new folder', async t => {
+  const world = await openMergeFixture(t)
+  await world.work('t-000001', { 'a.txt': 'good\n' })
+  const [main, work, run] = [world.tip('main'), world.tip('pcc/t-000001'), tempDir(t)]
+  const hash = async () => {
+    const hashed = await hashObjects(world.queue.repository, [main, work], run)
+    return 'objects' in hashed ? hashed.objects.GIT_OBJECT_DIRECTORY : assert.fail(hashed.problem)
+  }
+  const first = await hash()
+  for (let count = 0; count < 201; count++) writeFileSync(join(first, 'pack', `${count}.keep`), '')
+  const second = await hash()
+  assert.notEqual(second, first)
+  for (const folder of [first, second]) {
+    const env = { ...bareEnv(world.project), GIT_OBJECT_DIRECTORY: folder }
+    assert.equal(
+      execFileSync('git', ['show', `${work}:a.txt`], { cwd: world.project, env, encoding: 'utf8' }),
+      'good\n',
+    )
+  }
+  assert.equal(await hash(), second, 'it is used until it is full')
+})

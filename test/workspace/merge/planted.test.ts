@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, w
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Worktree } from '../../../src/domain/worktree.ts'
-import { continueRebase } from '../../../src/workspace/merge/continue-rebase.ts'
+import { continueRebase } from '../../../src/workspace/merge/continue-replay.ts'
 import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
 import { tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/worktree-fixture.ts'

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { bareEnv, tempDir } from '../../support/world.ts'
@@ -130,6 +132,23 @@ test('what the repository names as a program for a push is never started', async
   assert.match((await world.row('t-000002')).reason ?? '', /could not be pushed to origin/)
   assert.ok(!existsSync(proof))
   assert.ok(existsSync(remote))
+})
+
+test('a push asks no proxy that the repository names: it would get the login of the person', async t => {
+  const { world, worktree } = await proposing(t)
+  let asked = 0
+  const proxy = createServer(client => {
+    asked += 1
+    client.destroy()
+  })
+  await once(proxy.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => proxy.close())
+  world.git('config', 'remote.origin.url', 'https://example.invalid/me/shop')
+  world.git('config', 'http.proxy', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`)
+  await world.enqueue(worktree, { asPullRequest: true })
+  await world.advance()
+  assert.match((await world.row('t-000001')).reason ?? '', /could not be pushed to origin/)
+  assert.equal(asked, 0)
 })
 
 test('a folder of this machine is no remote: the hooks in it are not run', async t => {

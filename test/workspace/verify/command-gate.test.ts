@@ -42,6 +42,15 @@ test('a test that fails and passes alone is flaky: it counts as passed, is told,
   assert.equal(again.checks.find(({ gate }) => gate === 'test')?.cached, false)
 })
 
+test('a test that passes alone only after its first run has left a file in the worktree has failed', async t => {
+  const work = await openVerifyFixture(t)
+  work.write('a.test.mjs', HEAD + passes('opens') + flaky('closes late', join(work.worktree.top, 'table.json')))
+  const { status, findings } = await verify(work.request({}, { commands: COMMANDS }), work.deps())
+  assert.equal(status, 'failed')
+  const texts = findings.filter(({ weight }) => weight === 'block').map(({ text }) => text)
+  assert.match(texts.join('\n'), /passed alone, but the run in which they failed had left files behind: table\.json/)
+})
+
 test('a test that fails alone too has failed, beside one that is flaky', async t => {
   const work = await openVerifyFixture(t)
   const mark = join(dirname(work.worktree.top), 'mark')

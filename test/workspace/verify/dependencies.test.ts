@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync, utimesSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
@@ -7,7 +8,7 @@ import type { Worktree } from '../../../src/domain/worktree.ts'
 import { readCommandCaps } from '../../../src/workspace/command/command-caps.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
-import { tempDir } from '../../support/world.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
 import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
 
 const RUNNER = 'node_modules/.bin/check'
@@ -210,4 +211,100 @@ test('where nothing is left to set up from, nothing is believed and a person is 
   assert.equal(existsSync(noteFileOf(worktree.top)), true)
   await made.remove(worktree, { archive: true })
   assert.equal(existsSync(noteFileOf(worktree.top)), false)
+})
+
+test('code that tools made in node_modules is put back before the gates, and what they made since is not there', async t => {
+  const { made, worktree, look } = await toolWorld(t)
+  write(worktree.top, {
+    'node_modules/.prisma/client.js': 'forged\n',
+    'node_modules/.tmp/app.tsbuildinfo': 'forged\n',
+    'node_modules/.new/impl.js': 'forged\n',
+    'node_modules/.package-lock.json': 'forged\n',
+    'work.txt': 'other\n',
+  })
+  const gone = ['.tmp/app.tsbuildinfo', '.new', '.package-lock.json'].map(name => `test ! -e node_modules/${name}`)
+  const result = await look(`${gone.join(' && ')} && grep client node_modules/.prisma/client.js`)
+  assert.equal(result.status, 'passed', JSON.stringify(result.checks))
+  const texts = result.findings.map(({ text }) => text).join()
+  assert.match(texts, /changed.*node_modules\/\.prisma\/client\.js.*as in the project again/)
+  assert.equal(existsSync(join(worktree.top, 'node_modules/.new/impl.js')), true, 'the agent goes on with it')
+  assert.equal(existsSync(join(made.project, 'node_modules/.new')), false)
+})
+
+/** A project with code that a tool has made among its packages, and a worktree with a copy of both. */
+async function toolWorld(t: TestContext) {
+  const files = { '.gitignore': 'node_modules\n', 'package.json': '{}\n', 'work.txt': 'right\n' }
+  const made = await openWorktreeFixture(t, { files })
+  write(made.project, {
+    'node_modules/.prisma/client.js': 'client\n',
+    'node_modules/.package-lock.json': '{}\n',
+    'node_modules/lib/main.js': 'lib\n',
+  })
+  const worktree = await made.make()
+  return { made, worktree, look: (test: string) => runVerify({ made, worktree, round: 1, setup: undefined, test }) }
+}
+
+test('what git cannot list is not there for the gates, and back afterwards', async t => {
+  const made = await openWorktreeFixture(t, { files: { 'src/a.txt': 'a\n' } })
+  made.git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},runner`)
+  made.git('commit', '-qm', 'with a submodule')
+  const worktree = await made.make()
+  const { top } = worktree
+  rmSync(join(top, '.perpetualcc/task.json'))
+  const planted = ['src/.git/impl.js', 'runner/check.sh', '.perpetualcc/task.json/impl.js']
+  write(top, { ...Object.fromEntries(planted.map(path => [path, 'x\n'])), 'src/a.txt': 'b\n' })
+  mkdirSync(join(top, 'empty/deep'), { recursive: true })
+  execFileSync('mkfifo', [join(top, 'src/pipe')])
+  const all = [...planted, 'src/pipe', 'empty/deep']
+  const look = (test: string) => runVerify({ made, worktree, round: 1, setup: undefined, test })
+  const result = await look([...all, 'empty'].map(path => `test ! -e ${path}`).join(' && '))
+  assert.equal(result.status, 'passed', JSON.stringify(result.checks))
+  for (const path of all) assert.equal(existsSync(join(top, path)), true, path)
+})
+
+test('an ignored file whose name is no text cannot be moved away, so no gate is believed', async t => {
+  const { top, look } = await bareWorld(t, { 'work.txt': 'b\n' })
+  writeFileSync(Buffer.concat([Buffer.from(`${top}/`), Buffer.from([0xff]), Buffer.from('.pth')]), 'x\n')
+  const result = await look('true')
+  assert.deepEqual([result.status, result.findings.map(({ code }) => code)], ['broken', ['dependencies.lost']])
+})
+
+test('a submodule that the set-up command filled is filled anew if the agent changed it', async t => {
+  const library = gitProject(t, { 'check.sh': 'exit 1\n' })
+  const setup = 'git -c protocol.file.allow=always submodule --quiet update --init'
+  const made = await openWorktreeFixture(t, { settings: { setup } })
+  made.git('submodule', '--quiet', 'add', library, 'runner')
+  made.git('commit', '-qm', 'with a submodule')
+  const worktree = await made.make()
+  assert.equal(readFileSync(join(worktree.top, 'runner/check.sh'), 'utf8'), 'exit 1\n')
+  write(worktree.top, { 'runner/check.sh': 'exit 0\n', 'a.txt': 'b\n' })
+  const result = await runVerify({ made, worktree, round: 1, setup, test: 'sh runner/check.sh' })
+  assert.equal(result.status, 'failed', JSON.stringify(result.checks))
+  assert.match(result.findings.map(({ text }) => text).join(), /runner: changed since it was set up, and set up anew/)
+})
+
+test('the gates see files as a checkout of the commit has them, whatever git changes as it stores them', async t => {
+  const files = { '.gitattributes': '*.sh text\n', 'run.sh': 'exit 0\n', 'code.js': 'one\n' }
+  const made = await openWorktreeFixture(t, { files })
+  const worktree = await made.make()
+  write(worktree.top, {
+    '.gitattributes': '*.sh text\n*.js ident\n',
+    'run.sh': 'exit 0\r\n',
+    'code.js': '/*$Id: */ right() /* $*/ wrong()\n',
+  })
+  const look = (test: string) => runVerify({ made, worktree, round: 1, setup: undefined, test })
+  const result = await look('! grep right code.js && grep wrong code.js && sh run.sh')
+  assert.equal(result.status, 'passed', JSON.stringify(result.checks))
+  assert.match(
+    result.findings.map(({ text }) => text).join(),
+    /as a checkout of the commit has them now: code\.js, run\.sh/,
+  )
+  assert.equal(made.gitIn(worktree.top, 'show', `${result.commit}:code.js`), '/*$Id$*/ wrong()\n')
+})
+
+test('what gates that failed have made is not there for the next ones, ignored or not', async t => {
+  const { look } = await bareWorld(t, { 'work.txt': 'b\n' })
+  assert.equal((await look('mkdir -p out && echo x > out/impl && echo x > impl.js && false')).status, 'failed')
+  const second = await look('test ! -e out/impl && test ! -e impl.js', 2)
+  assert.equal(second.status, 'passed', JSON.stringify(second.checks))
 })

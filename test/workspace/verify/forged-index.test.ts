@@ -88,3 +88,33 @@ test('what was added by force or taken out of the index stays so, although the i
   assert.equal(work.git('ls-tree', '-r', '--name-only', result.commit ?? ''), '.gitignore\na.txt\ndist/x.js')
   assert.equal(work.git('status', '--short'), '')
 })
+
+/** Puts the weakened test under the id that the base has for its own, as code of an agent can. */
+const EXCHANGE = `const { execFileSync } = require('node:child_process')
+const { rmSync, writeFileSync } = require('node:fs')
+const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).trim()
+const id = git('rev-parse', 'main:test.js')
+const file = git('rev-parse', '--path-format=absolute', '--git-path', 'objects/' + id.slice(0, 2) + '/' + id.slice(2))
+rmSync(file)
+writeFileSync(file, require('node:zlib').deflateSync('blob 3\\0;;\\n'))
+`
+
+test('what an agent puts under the id of an earlier check is found, and what a gate puts there is not read', async t => {
+  const weaken = ({ write }: VerifyFixture) => {
+    write('test.js', ';;\n')
+    write('sum.js', 'module.exports = (a, b) => a - b\n')
+  }
+  const fixture = await openVerifyFixture(t, {
+    'sum.js': 'module.exports = (a, b) => a + b\n',
+    'test.js': "require('node:assert').equal(require('./sum.js')(1, 2), 3)\n",
+    'x.js': EXCHANGE,
+  })
+  const check = async (commands: Record<string, string>) => {
+    const result = await verify(fixture.request({}, { commands, verifier: 'off' }), fixture.deps())
+    return [result.status, ...result.findings.filter(({ weight }) => weight !== 'note').map(({ code }) => code)]
+  }
+  weaken(fixture)
+  assert.deepEqual(await check({ build: 'node x.js', test: 'node test.js' }), ['passed', 'checks.changed'])
+  rmSync(join(fixture.worktree.top, '../run'), { recursive: true })
+  assert.deepEqual(await check({ test: 'node test.js' }), ['broken', 'git.forged'])
+})

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { VerifierMaterial, VerifierOpinion } from '../../../src/domain/evidence.ts'
+import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { judgeCriteria, parseCriteria } from '../../../src/workspace/verify/acceptance.ts'
 import { type GateCheck, gateCheck } from '../../../src/workspace/verify/request.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
@@ -29,6 +30,9 @@ function judging(said: VerifierOpinion) {
 test('a second agent is asked for what no command proves, and gets task, criteria, diff and results', async t => {
   const work = await openVerifyFixture(t)
   work.write('a.txt', 'changed\n')
+  const common = (await findGitFolder(work.worktree.top))?.common ?? ''
+  mkdirSync(join(common, 'info'), { recursive: true })
+  writeFileSync(join(common, 'info/attributes'), '*.txt -diff\n') // it hides no text
   const { given, judge } = judging(opinion())
   const task = { ...TASK, acceptance: 'It is beautiful' }
   const result = await verify(work.request({ task }, { commands: { test: 'true' } }), work.deps({ judge }))

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { runInThisProcess, setShortRunner } from '../../../src/base/process/run-short.ts'
 import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
+import { noteReady } from '../../../src/workspace/worktrees/dependencies.ts'
 import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { openVerifyFixture } from './worktree-fixture.ts'
 
@@ -82,6 +83,7 @@ test('a submodule that a command moves cannot be restored, so that nobody trusts
   work.git('-C', 'lib', 'commit', '-q', '--allow-empty', '-m', 'first')
   work.git('update-index', '--add', '--cacheinfo', `160000,${work.git('-C', 'lib', 'rev-parse', 'HEAD')},lib`)
   work.git('commit', '-qm', 'with a submodule')
+  await noteReady(work.worktree.top) // it was filled by the set-up
   const place = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
   const { status, findings } = await verify(
     work.request({ place }, { commands: { build: `${commit} second` } }),
@@ -228,8 +230,8 @@ test('work is committed with one look at its files, whatever the agent left: new
   work.write('new.txt', 'new\n')
   assert.equal((await commitLeftovers(work.worktree)).ok, true)
   // Every tracked file is hashed in an index of our own.
-  const index = ['ls-files', 'update-index', 'add ls-files add write-tree']
-  assert.deepEqual(started.toSorted(), [...index, 'status', 'rev-parse', 'config', 'commit-tree update-ref'].toSorted())
+  const index = ['ls-files', 'update-index', 'rev-parse add ls-files add write-tree']
+  assert.deepEqual(started.toSorted(), [...index, 'status', 'config', 'commit-tree update-ref'].toSorted())
   work.write('a.txt', 'changed\n')
   work.write('b.txt', 'staged\n')
   work.git('add', 'b.txt')

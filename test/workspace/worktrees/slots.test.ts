@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   appendFileSync,
@@ -182,3 +183,16 @@ for (const [name, leave] of Object.entries(DOUBTS)) {
     assert.equal(second.top, top)
   })
 }
+
+test('what git cannot list is gone for the next task of a slot: repositories below the top, and pipes', async t => {
+  const world = await openSlotWorld(t)
+  const first = await world.next()
+  work(world, first)
+  write(first.top, { 'docs/.git': 'evil\n', 'bin/.git/evil.js': 'evil\n' })
+  world.gitIn(first.top, 'init', '-q', 'src/deep')
+  execFileSync('mkfifo', [join(first.top, 'src/.env')])
+  assert.ok(await world.keep(first))
+  const second = await world.next()
+  assert.equal(second.top, first.top)
+  assert.deepEqual(describeWorktree(world, second), describeWorktree(world, await world.fresh()))
+})

@@ -1,3 +1,4 @@
+import type { HashedObjects } from '../../git/check-objects.ts'
 import { git } from '../../git/git.ts'
 import { hasOtherChecks, isPartlyChecks } from './check-parts.ts'
 import {
@@ -17,6 +18,7 @@ export interface CheckFilesRequest {
   directory: string
   base: string
   head: string
+  objects?: HashedObjects | undefined
   /** The commands of the gates. */
   commands: readonly string[]
 }
@@ -36,10 +38,10 @@ export interface CheckFiles {
 
 /** Finds the tests and the scripts behind the gates that the work touched; undefined if git cannot say, or the work touched no file. */
 export async function findCheckFiles(request: CheckFilesRequest): Promise<CheckFiles | undefined> {
-  const { top, base, head } = request
+  const { top, base, head, objects: env } = request
   const [listed, diff] = await Promise.all([
-    git(top, ['ls-tree', '-r', '-z', '--name-only', base]),
-    git(top, ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', base, head, '--']),
+    git(top, ['ls-tree', '-r', '-z', '--name-only', base], { env }),
+    git(top, ['diff', '--name-status', '-z', '--no-renames', '--no-ext-diff', base, head, '--'], { env }),
   ])
   if (!listed.ok || !diff.ok || diff.stdout === '') return undefined
   const files = listed.stdout.split('\0').filter(path => path !== '')
@@ -115,7 +117,7 @@ function isEntry(path: string): boolean {
 
 /** Finds files in which the work changed or removed a line of a test: Rust's own tests, and doctests where the commands run them. */
 async function findMixed(
-  { top, base, head, commands }: CheckFilesRequest,
+  { top, base, head, commands, objects: env }: CheckFilesRequest,
   changed: readonly string[],
   words: ReadonlySet<string>,
 ): Promise<string[]> {
@@ -126,7 +128,7 @@ async function findMixed(
     const language = languageOf(path)
     const read = language === 'rust' ? rustTestLines : language === 'python' && runsDoctests ? doctestLines : undefined
     if (!read) continue
-    const [before, after] = await Promise.all([base, head].map(at => git(top, ['show', `${at}:${path}`])))
+    const [before, after] = await Promise.all([base, head].map(at => git(top, ['show', `${at}:${path}`], { env })))
     const now = read(after?.ok ? after.stdout : '').values()
     // Each earlier line has to be there still, in the same order; more may stand between them.
     if (!read(before?.stdout ?? '').every(line => now.some(other => other === line))) mixed.push(path)
@@ -164,7 +166,7 @@ const MOST_TEXT = 200_000
  * program that a script runs is what is checked, not a check, unless its name says otherwise. `words` are those of the scripts.
  */
 async function findNamedFiles(
-  { top, base, commands }: CheckFilesRequest,
+  { top, base, commands, objects: env }: CheckFilesRequest,
   files: readonly string[],
 ): Promise<{ named: Set<string>; words: Set<string> }> {
   const named = new Set<string>()
@@ -173,7 +175,7 @@ async function findNamedFiles(
     /^(GNU)?[Mm]akefile$|^[Jj]ustfile$|^Taskfile\.ya?ml$|^Rakefile$|^package\.json$/.test(path),
   )
   const follow = async (path: string) => {
-    const { ok, stdout } = await git(top, ['show', `${base}:${path}`])
+    const { ok, stdout } = await git(top, ['show', `${base}:${path}`], { env })
     if (ok) texts.push(stdout.slice(0, MOST_TEXT))
   }
   for (const path of implied) await follow(path)
@@ -199,7 +201,7 @@ const CHECKING = /(check|test|spec|verify|validate|assert|lint|ci)/i
 /** Where programs are that a command may run to try them. */
 const PROGRAM = /^(src|lib|app|bin|cmd|pkg|internal|dist|build)\//
 
-async function hasOtherPart({ top, base, head }: CheckFilesRequest, path: string): Promise<boolean> {
-  const [before, now] = await Promise.all([base, head].map(at => git(top, ['show', `${at}:${path}`])))
+async function hasOtherPart({ top, base, head, objects: env }: CheckFilesRequest, path: string): Promise<boolean> {
+  const [before, now] = await Promise.all([base, head].map(at => git(top, ['show', `${at}:${path}`], { env })))
   return hasOtherChecks(path, before?.ok ? before.stdout : '', now?.ok ? now.stdout : '')
 }

@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import type { Finding } from '../../../domain/evidence.ts'
+import type { HashedObjects } from '../../git/check-objects.ts'
 import { git } from '../../git/git.ts'
 import { findGitFolder } from '../../git/git-folder.ts'
 import { type DiffChange, type DiffFile, type DiffSettings, parseDiff } from './change.ts'
@@ -12,6 +13,7 @@ export interface DiffRequest {
   /** Commits or trees: the start of the work, and the work itself. */
   base: string
   head: string
+  objects?: HashedObjects | undefined
   settings: DiffSettings
   /** Passed by callers that verify often: starting a judge takes some time. */
   judge?: JudgeDiff | undefined
@@ -23,11 +25,12 @@ export async function diffFindings({
   directory,
   base,
   head,
+  objects,
   settings,
   judge = judgeApart,
   signal,
 }: DiffRequest): Promise<Finding[]> {
-  const change = await readChange({ directory, base, head, signal })
+  const change = await readChange({ directory, base, head, objects, signal })
   if (change === undefined)
     return [{ code: 'diff.unread', weight: 'block', text: `git cannot show the changes between ${base} and ${head}.` }]
   return change.files.length + change.unread.length === 0 ? [EMPTY] : judge({ change, settings }, { signal })
@@ -52,20 +55,24 @@ interface Asked {
   directory: string
   base: string
   head: string
+  objects?: HashedObjects | undefined
   signal?: AbortSignal | undefined
 }
 
 /** The change between two commits, with the whole text of each file on both sides; undefined if git fails. */
 export async function readChange(asked: Asked): Promise<DiffChange | undefined> {
-  const { directory, base, head, signal } = asked
+  const { directory, base, head, objects, signal } = asked
   // Git searches from the real directory.
   const folder = await findGitFolder(await realpath(directory).catch(() => directory))
   if (!folder) return undefined
   const place = { ...asked, directory: folder.top }
+  // Nearly every change fits into one call.
+  const all = await readWhole(place, [])
+  if (all && all.length <= MOST_FILES) return { files: all, unread: [], unchanged: await readNeighbours(place, all) }
   const listed = await git(
     place.directory,
     ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--ignore-submodules=none', base, head, '--'],
-    { signal },
+    { signal, env: objects },
   )
   if (!listed.ok) return undefined
   const paths = listed.stdout.split('\0').filter(path => path !== '')
@@ -80,8 +87,8 @@ export async function readChange(asked: Asked): Promise<DiffChange | undefined> 
 }
 
 async function readFiles(asked: Asked, paths: string[]): Promise<{ files: DiffFile[]; unread: string[] }> {
-  const whole = await diffOf(asked, paths, ['--unified=10000000', '--text'])
-  if (whole !== undefined) return { files: parseDiff(whole).map(asBinary), unread: [] }
+  const whole = await readWhole(asked, paths)
+  if (whole !== undefined) return { files: whole, unread: [] }
   if (paths.length > 1) {
     const middle = Math.ceil(paths.length / 2)
     const first = await readFiles(asked, paths.slice(0, middle))
@@ -94,8 +101,14 @@ async function readFiles(asked: Asked, paths: string[]): Promise<{ files: DiffFi
     : { files: parseDiff(parts, { isWhole: false }), unread: [] }
 }
 
+/** The whole of these files, or of all where none is named; undefined if that is too much. */
+async function readWhole(asked: Asked, paths: string[]): Promise<DiffFile[] | undefined> {
+  const text = await diffOf(asked, paths, ['--unified=10000000', '--text'])
+  return text === undefined ? undefined : parseDiff(text).map(asBinary)
+}
+
 async function diffOf(
-  { directory, base, head, signal }: Asked,
+  { directory, base, head, objects, signal }: Asked,
   paths: string[],
   how: string[],
 ): Promise<string | undefined> {
@@ -104,7 +117,7 @@ async function diffOf(
   const result = await git(directory, [...args, base, head, '--', ...paths], {
     signal,
     maxBytes: MOST_BYTES,
-    env: { GIT_LITERAL_PATHSPECS: '1' },
+    env: { GIT_LITERAL_PATHSPECS: '1', ...objects },
   })
   return result.ok ? result.stdout : undefined
 }
@@ -125,9 +138,10 @@ async function readNeighbours(asked: Asked, files: DiffFile[]): Promise<Map<stri
   const wanted = files.filter(file => isSnapshot(file.path)).flatMap(file => testsOfSnapshot(file.path))
   const texts = new Map<string, string>()
   for (const path of [...new Set(wanted)].filter(each => !changed.has(each)).slice(0, MOST_NEIGHBOURS)) {
-    const { signal } = asked
+    const { signal, objects: env } = asked
     const read = await git(asked.directory, ['cat-file', 'blob', `${asked.head}:${path}`], {
       signal,
+      env,
       maxBytes: 500_000,
     })
     if (read.ok) texts.set(path, read.stdout.replaceAll('\r\n', '\n'))

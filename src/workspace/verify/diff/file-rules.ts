@@ -50,8 +50,10 @@ function builtIn(file: DiffFile, change: DiffChange): DiffFinding[] {
     const text = `${path} is a repository of its own, so no commit here contains its files: remove its .git and commit them.`
     return [block('diff.nested', text, at(file))]
   }
-  if (file.kind === 'submodule')
-    return [note('diff.submodule', `${path} is a submodule, and points at another commit.`, at(file))]
+  if (file.kind === 'submodule') {
+    const text = `${path} is a submodule, and points at another commit, which no gate has seen.`
+    return [{ ...note('diff.submodule', text, at(file)), weight: 'review' }]
+  }
   return [...lockFindings(file, change), ...modeFindings(file)]
 }
 

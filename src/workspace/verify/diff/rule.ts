@@ -12,7 +12,7 @@ export const DIFF_CODES = {
   'diff.link': 'A link leads out of the repository: the gates saw files that are in no commit.',
   'diff.nested': 'A repository was created inside the work: no commit of this one contains its files.',
   'diff.empty': 'Nothing was changed: that the gates pass says nothing about the task.',
-  'diff.submodule': 'A submodule points at another commit.',
+  'diff.submodule': 'A submodule points at another commit, which no gate has seen.',
   'path.forbidden': 'A file was changed that `gates.forbidden_paths` forbids to agents.',
   'path.ci': 'Configuration of continuous integration was changed: it runs elsewhere with secrets at hand.',
   'path.guard': 'A file was changed that steers the agent or its guard (`.perpetualcc*`, `.claude`, `.mcp.json`).',

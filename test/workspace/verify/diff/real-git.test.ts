@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { runInThisProcess, setShortRunner } from '../../../../src/base/process/run-short.ts'
 import { diffFindings } from '../../../../src/workspace/verify/diff/diff-findings.ts'
 import type { JudgeJob } from '../../../../src/workspace/verify/diff/judge-apart.ts'
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
@@ -59,6 +60,16 @@ test('lines that end otherwise are the same lines', async t => {
   )
 })
 
+test('a change is read with one call of git', async t => {
+  let calls = 0
+  using _counted = setShortRunner((run, signal) => {
+    calls += 1
+    return runInThisProcess(run, signal)
+  })
+  assert.deepEqual(await between(t, { 'test/a.test.ts': TEST }, { 'src/a.ts': 'export const a = 1\n' }), [])
+  assert.equal(calls, 1)
+})
+
 test('a test that moves with its file is the same test', async t => {
   const after = { 'test/a.test.ts': null, 'test/deep/ä b.test.ts': TEST }
   assert.deepEqual(await between(t, { 'test/a.test.ts': TEST }, after), [])
@@ -99,6 +110,10 @@ test('links, modes and submodules are told', async t => {
     'block diff.nested lib/other',
     'note diff.mode run.txt',
   ])
+  repo.git('update-index', '--cacheinfo', `160000,${head},lib/other`)
+  repo.git('commit', '-qm', 'another commit of the submodule')
+  const [moved, of] = [repo.git('rev-parse', 'HEAD').trim(), { directory: repo.directory, settings: SETTINGS }]
+  assert.deepEqual(brief(await diffFindings({ ...of, base: head, head: moved })), ['review diff.submodule lib/other'])
 })
 
 test('conflicts that were left, and a heading that was not', async t => {

@@ -9,7 +9,7 @@ import { askGitLine, isAncestorOrSame, readTreeOf } from '../git/refs.ts'
 import { isOwnWorktree } from '../worktrees/worktree.ts'
 import { forgetReplay, type NotedReplay, readNote, writeNote } from '../worktrees/worktree-note.ts'
 import { listUnmerged, readBeginning, readConflict } from './read-conflict.ts'
-import { rebaseOnto } from './rebase.ts'
+import { rebaseOnto } from './replay.ts'
 
 /**
  * `none`: there is no rebase or merge of ours to continue. `done`: it is finished, and the branch holds it. `conflict`: a later

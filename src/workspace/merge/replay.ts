@@ -12,7 +12,7 @@ export type ReplayResult =
   | { kind: 'conflict'; conflict: Conflict }
   | { kind: 'broken'; why: string }
 
-/** Verified work, complete and unmixed in its worktree, and the commit that it is put onto. */
+/** Verified work, with nothing missing and nothing else in its worktree, and the commit that it is put onto. */
 export interface ReplayRequest {
   merge: Merge & { head: string; base: string }
   worktree: Worktree
@@ -25,7 +25,10 @@ export interface ReplayRequest {
   who: Record<string, string>
 }
 
-/** Puts verified work onto a commit, in the worktree of the task, with the strategy of the merge. */
+/**
+ * Puts verified work onto a commit, in the worktree of the task, with the strategy of the merge. Commits of a merge are made here, and after a
+ * conflict in continue-replay.ts.
+ */
 export async function replayOnto(work: ReplayRequest): Promise<ReplayResult> {
   const { merge, worktree, onto, isOnTop, who } = work
   const { head, base } = merge
@@ -51,7 +54,7 @@ export interface RebaseRequest {
   who: Record<string, string>
 }
 
-/** Rebases the work that is checked out in a worktree, and notes where it stops. It is never continued by git (continue-rebase.ts). */
+/** Rebases the work that is checked out in a worktree, and notes where it stops. It is never continued by git (continue-replay.ts). */
 export async function rebaseOnto(
   worktree: Pick<Worktree, 'top'>,
   { head, base, onto, upstream, who }: RebaseRequest,
