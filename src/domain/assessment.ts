@@ -12,6 +12,8 @@ export interface Reason {
   at?: Span
   /** Set if in a sandbox it reaches nothing but the project and what the agent itself runs: there nobody need be asked about it. */
   held?: true
+  /** Set if the project itself shows that it is everyday also without a sandbox, as long as nothing else in the command takes part. */
+  own?: true
 }
 
 /** One part of a request with its own risk: a command, a substitution, the command of a wrapper. A tree for `pcc explain`. */

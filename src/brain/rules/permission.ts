@@ -125,7 +125,7 @@ const ROUTINE = new Set<string>([
 /** The rule brain's opinion of a permission: it approves routine work on the project, and has no opinion on anything else. */
 export function judgePermission(assessment: Pick<Assessment, 'risk' | 'reasons'>): PermissionOpinion {
   if (assessment.risk === 'HIGH') return unsure(assessment.reasons[0])
-  const unusual = assessment.reasons.find(reason => reason.risk !== 'LOW' && !ROUTINE.has(reason.code))
+  const unusual = assessment.reasons.find(reason => reason.risk !== 'LOW' && !reason.own && !ROUTINE.has(reason.code))
   if (unusual) return unsure(unusual)
   const [first] = assessment.reasons
   return {

@@ -22,7 +22,38 @@ export function judgeAddress(address: string): Reason {
     return { code: 'net.long', risk: 'MEDIUM', text: 'the address carries a lot of data' }
   if (carriesText(`${url.hostname} ${url.pathname}${url.search}${url.hash}`))
     return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text' }
+  if (LOGIN.test(url.search)) return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries a password' }
+  if (actsOn(url)) return { code: 'net.change', risk: 'MEDIUM', text: `${address} sounds as if it changed something` }
   return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
+}
+
+const LOGIN =
+  /[?&](access_?token|token|api_?key|passw(or)?d|pwd|secret|client_secret|credentials?|session_?id|private_key)=[^&]/i
+
+/** An address whose last part is a deed. */
+export const ACTS =
+  /[/?&=](delete|destroy|drop|remove|shutdown|reboot|restart|reset|purge|flush|wipe|terminate|deploy|redeploy|rollback|trigger|kill|revoke|disable|invalidate|logout|unsubscribe|approve|publish|cancel)(-?all)?(?=[?&=]|\/?$)/i
+
+/** Whether reading an address does something. A page about the deed is in a documentation. */
+function actsOn({ hostname, pathname, search, hash }: URL): boolean {
+  if (/^(docs?|developers?|learn|help|support|man|wiki|reference|cheatsheet)\.|\.(dev|readthedocs\.io)$/.test(hostname))
+    return false
+  if (
+    /\/(docs?|documentation|reference|manual|guides?|learn|wiki|blog|questions|issues|pull|packages?|tutorials?|commands|man\d?)\//i.test(
+      pathname,
+    )
+  )
+    return false
+  if (hash !== '' && search === '') return false
+  return (
+    ACTS.test(`${pathname}${search}`) ||
+    /^(web)?hooks?\./.test(hostname) ||
+    /\/(web)?hooks?\/[\w-]+\/?$|\/(webhooks|incoming)\/|\/job\/.*\/build\b/i.test(pathname) ||
+    /\/(api|v\d+)\/.*\/(refund|capture|transfer|pay|send|run|execute|start|stop|enable|merge|retry)\/?$/i.test(
+      pathname,
+    ) ||
+    /[?&](action|cmd|command|op|do|confirm|exec|run)=/i.test(search)
+  )
 }
 
 /**
@@ -68,11 +99,16 @@ function carriesText(address: string): boolean {
   const values = [...new URLSearchParams(/\?([^#]*)/.exec(address)?.[1] ?? '').values()]
   if (
     values.some(
-      value => /\b[A-Z][A-Z\d]*_[A-Z\d_]*\s*[=:]\s*\S{4}/.test(value) || (value.length > 40 && /[{};\n]/.test(value)),
+      value =>
+        /\b[A-Z][A-Z\d]*_[A-Z\d_]*\s*[=:]\s*\S{4}/.test(value) ||
+        (value.length > 40 && /[{};\n]/.test(value)) ||
+        (value.length > 24 &&
+          /[{};()]/.test(value) &&
+          /\b(export|function|const|let|import|class|def|return|var)\s/.test(value)),
     )
   )
     return true
-  return (address.match(/[A-Za-z0-9+_=-]{20,}/g) ?? []).some(
+  return (address.match(/[A-Za-z0-9+_-]{20,}/g) ?? []).some(
     part =>
       (/^([0-9a-f]{2}){12,}$/i.test(part) && isText(Buffer.from(part, 'hex'))) ||
       (/[A-Z]/.test(part) && /[a-z]/.test(part) && isText(Buffer.from(part, 'base64'))),

@@ -5,10 +5,11 @@ import { globFindsSecret } from '../paths/secret-files.ts'
 import { expandBraces } from '../shell/expand.ts'
 import { isUnreadable, parseShell, precheck } from '../shell/parse.ts'
 import { newScope } from '../shell/scope.ts'
+import { settleOwn } from '../verdict/sandbox.ts'
 import { judgeAddress } from './address.ts'
 import { buildAssessment } from './assessment-tree.ts'
-import { explainWritten } from './judge-file.ts'
-import type { ToolUse } from './tool-use.ts'
+import { isSteered } from './changed-file.ts'
+import type { TextEdit, ToolUse } from './tool-use.ts'
 import { CommandWalker } from './walk.ts'
 
 interface AssessContext {
@@ -21,7 +22,11 @@ export function assessCommand(command: string, context: AssessContext): Assessme
   const early = precheck(command)
   if (isUnreadable(command)) return buildAssessment(makePiece(command, early), normaliseCommand(command))
   try {
-    return buildAssessment(makePiece(command, early, walkCommand(command, context)), normaliseCommand(command))
+    return buildAssessment(
+      makePiece(command, early, walkCommand(command, context)),
+      normaliseCommand(command),
+      settleOwn,
+    )
   } catch (error) {
     return refuseCommand(
       command,
@@ -105,7 +110,7 @@ function judge(
       return { reason: judgePath(use.path, 'read', context), about: normalisePath(use.path, context) }
     case 'write': {
       const reason = judgePath(use.path, 'write', context)
-      const worse = reason.risk === 'HIGH' ? undefined : explainWritten(use.path, use.text)
+      const worse = reason.risk === 'HIGH' ? undefined : explainWrite(use, context)
       return { reason: worse ?? reason, about: normalisePath(use.path, context) }
     }
     case 'search':
@@ -124,6 +129,29 @@ function judge(
         reason: { code: 'tool.unknown', risk: soundsDestructive(identity.tool) ? 'HIGH' : 'MEDIUM', text: use.why },
       }
   }
+}
+
+/** What is asked about because of the text that a call writes, and of what it makes of the file. */
+function explainWrite({ path, text, edits }: Extract<ToolUse, { does: 'write' }>, { cwd, fence }: AssessContext) {
+  const place = locatePath(path, cwd, fence)
+  const real = place.where === 'strange' ? path : place.path
+  const isShort = edits === undefined && text.trim().length < 200
+  const found = place.where === 'inside' && (isShort || isSteered(real)) ? fence.look?.(real) : undefined
+  const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
+  const after = edits === undefined ? text : applyEdits(before, edits)
+  const change = { before, after, added: text, ...(edits === undefined && { whole: true as const }) }
+  const [worst] = new CommandWalker('', fence).explainChange(real, change, newScope(cwd, fence.home))
+  return worst
+}
+
+/** The text after edits, as the tool makes them; `undefined` if one does not fit. */
+function applyEdits(before: string | undefined, edits: readonly TextEdit[]): string | undefined {
+  let text = before
+  for (const { from, to, all } of edits) {
+    if (text === undefined || from === '' || !text.includes(from)) return undefined
+    text = all ? text.replaceAll(from, () => to) : text.replace(from, () => to)
+  }
+  return text
 }
 
 /** A search is judged by its folder and the fixed beginning of its pattern. */

@@ -35,14 +35,18 @@ function collectReasons(piece: Piece): Reason[] {
 }
 
 /** Builds an assessment: every reason of every piece, highest risk first. */
-export function buildAssessment(piece: Piece, normalised: string): Assessment {
+export function buildAssessment(piece: Piece, normalised: string, settle?: (piece: Piece) => void): Assessment {
   const all = collectReasons(piece)
   // What comes from the network or is decoded is not written unseen, in a sandbox neither: the next call could run it.
   if (all.some(({ code, held }) => !held && /^(net|obfuscation)\./.test(code)))
     for (const reason of all) {
       if (reason.code === 'write.temp') reason.risk = 'HIGH'
-      if (/^(write\.|path\.outside$)/.test(reason.code)) delete reason.held
+      if (/^(write\.|path\.outside$)/.test(reason.code)) {
+        delete reason.held
+        delete reason.own
+      }
     }
+  settle?.(piece)
   collectReasons(piece)
   // A migration that is routine on this machine is not routine in an environment that others use.
   if (all.some(({ code }) => code === 'env.far'))

@@ -36,6 +36,10 @@ export interface ProgramCall {
   say(code: string, risk: Risk, text: string, at?: Arg): undefined
   /** Adds a reason about what a sandbox holds: inside of one nobody need be asked about it. */
   hold(code: string, risk: Risk, text: string, at?: Arg): undefined
+  /** The same for what is everyday also without a sandbox, because the project itself shows what it is. */
+  settle(code: string, risk: Risk, text: string, at?: Arg): undefined
+  /** Judges what a file of the project becomes: `make` returns its new text, or `undefined` if that is not known. */
+  change(file: Arg, make: MakeText): undefined
   /** Judges a word as a path; a hole makes it unknown. Adds nothing for a LOW path. */
   path(arg: Arg, access: Access): undefined
   /** Adds a reason only if the word is the path of a secret. */
@@ -56,6 +60,14 @@ export interface ProgramCall {
   lines(source: ReadLines, at: Arg): undefined
 }
 
+/** Makes the new text of a file from its old one, which is `undefined` if there is none. */
+export type MakeText = (before: string | undefined) => {
+  after: string | undefined
+  whole?: true
+  copied?: true
+  added?: string | undefined
+}
+
 /** Lines of a file that a program gives to a shell: recipes of make, scripts of a package, hooks of git. */
 export interface ReadLines {
   /** Names the file and what of it is run. What runs itself is read once. */
@@ -66,8 +78,8 @@ export interface ReadLines {
   cwd?: string
   /** Each text is read by a shell of its own; `line` is the number of its first line. */
   lines: readonly { text: string; line?: number }[]
-  /** `task`: a step of the project's own build. `hook`: git runs it for the person. */
-  is?: 'task' | 'hook'
+  /** `task`: a step of the project's own build. `edit`: one that a change would make. `hook`: git runs it for the person. */
+  is?: 'task' | 'edit' | 'hook'
 }
 
 /**
@@ -88,6 +100,7 @@ interface CallContext {
   shell: (script: Arg) => undefined
   script: (path: string, file: Arg) => undefined
   lines: (source: ReadLines, at: Arg) => undefined
+  change: (file: Arg, make: MakeText) => undefined
 }
 
 /** The call that a rule gets; its methods add reasons to the piece. `undefined` if there are no words. */
@@ -106,7 +119,13 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     direct: context.depth === 0,
     say: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at }),
     hold: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at, held: true }),
-    path: (arg, access) => judgeFile(arg, access, { ...where, shows: SHOWS.has(call.name) }),
+    settle: (code, risk, text, at = head) =>
+      addReason(piece, { code, risk, text, at: at.at, held: true, ...(fence.look && { own: true }) }),
+    change: context.change,
+    path: (arg, access) => {
+      if (access === 'read' && LISTS.test(call.name) && rest.includes(arg) && staysBelow(arg)) return
+      judgeFile(arg, access, { ...where, shows: SHOWS.has(call.name) })
+    },
     secret: arg => judgeSecret(arg, where),
     unknown: arg => addReason(piece, unknownReason(arg)),
     set: (name, value, at) => {
@@ -136,6 +155,14 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     lines: context.lines,
   }
   return call
+}
+
+/** Programs that show the names and the sizes of files, and nothing that is in them. */
+const LISTS = /^(ls|dir|vdir|gls|exa|eza|lsd|stat|du)$/
+
+/** A path that by its spelling does not leave the folder of the command. */
+function staysBelow({ known, value }: Arg): boolean {
+  return known && /^[\w.*?[\]!/@+-]+$/.test(value) && !/^\/|(^|\/)\.\.(\/|$)/.test(value)
 }
 
 /** Programs that print the content of the files that they read, or copy it. */

@@ -66,13 +66,15 @@ export function openClassifier({ realPath, look, own, deadlineMs }: ClassifierOp
     const boundary = worktree && !isInside(request.project, worktree.top) ? worktree.top : request.project
     const data: FenceData = { boundary, home, safe, worktree, own }
     const cwd = request.cwd ?? boundary
-    const disk = openSmallFiles()
+    const use = readToolUse(request.tool, request.input)
+    const disk = use.does === 'command' ? openSmallFiles() : { look: lookAtPath, hasLarge: () => false }
     const files = rememberFiles(disk.look, realPath ?? resolveRealPath)
     const fence = createFence(data, files.realPath, realPath || look ? look : files.look)
     const context = { cwd, fence }
-    const use = readToolUse(request.tool, request.input)
-    if (use.does !== 'command')
-      return assessTool(use, { tool: request.tool, ownServers: request.ownServers ?? [] }, context)
+    if (use.does !== 'command') {
+      const identity = { tool: request.tool, ownServers: request.ownServers ?? [] }
+      return addHashes(assessTool(use, identity, context), files.hashes)
+    }
     const { command, unfenced } = use
     const job = { command, cwd, fence: data }
     if (realPath === undefined && mayBeSlow(command))

@@ -207,6 +207,7 @@ export function assign(
   // `IFS= read -r line` splits that line and nothing else.
   if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone, of, folder: scope.cwd }, add)
   if (!alone) return
+  if (word && /^"?\$!"?$/.test(word.text) && !scope.several.has(name)) scope.jobs.add(name)
   bindVariable(name, append ? undefined : value, scope)
   const words = value ? [value] : expandWords(inner, scope)
   if (words.some(arg => arg.secret !== undefined)) scope.secrets.add(name)

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { type Access, isHeldWrite, isTemporary, judgePath } from '../paths/judge-path.ts'
-import { findSecretPart, globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
+import { globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
 import type { Redirect } from '../shell/tree.ts'
@@ -39,7 +39,16 @@ export function judgeFile(arg: Arg, access: Access, where: FileContext): undefin
     const text = `${arg.text} is known only when it runs`
     // Names of the project's own files lead nowhere else.
     const isHeld = arg.listed === true && arg.value === HOLE
-    if (access === 'write') return add({ code: 'write.unknown', risk: 'HIGH', text, at, ...(isHeld && { held: true }) })
+    const isOwn = isHeld && fence.look !== undefined
+    if (access === 'write')
+      return add({
+        code: 'write.unknown',
+        risk: 'HIGH',
+        text,
+        at,
+        ...(isHeld && { held: true }),
+        ...(isOwn && { own: true }),
+      })
     return add(where.shows && !arg.listed ? { code: 'read.indirect', risk: 'MEDIUM', text, at } : unknownReason(arg))
   }
   if (arg.glob && (globFindsSecret(arg.value) || globFindsProcess(arg.value)))
@@ -94,7 +103,7 @@ function mayHoldSecrets(path: string, home: string): boolean {
 }
 
 /** Words that do not match cannot be the path of a secret, so the disk need not be read for them. */
-const MAYBE_SECRET = /[./~_]|secret|credential|token|password|shadow|sudoers/i
+export const MAYBE_SECRET = /[./~_]|secret|credential|token|password|shadow|sudoers/i
 
 /** `/dev/null` and the like, where no file is read or written. */
 export function isStandardDevice(path: string): boolean {
@@ -134,6 +143,7 @@ export function judgeRedirect(
   noteWritten(target, where)
   where.add({
     ...(!where.empties && staysInSandbox(target, where) && { held: true }),
+    ...(!where.empties && isOwnFile(target, where) && { own: true }),
     code: 'write.redirect',
     risk: 'HIGH',
     text: `${op} writes ${target.text}; the Write tool does this in the open`,
@@ -171,7 +181,7 @@ export function emptiesFile(
     const read = bare(value)
     return (
       read === written ||
-      (/[/=]$/.test(read.slice(0, -written.length)) && read.endsWith(written)) ||
+      (/[/=:]$/.test(read.slice(0, -written.length)) && read.endsWith(written)) ||
       written.endsWith(`/${read}`)
     )
   }
@@ -197,58 +207,6 @@ function printsNothing(words: readonly Arg[]): boolean {
 
 const PRINTS_NOTHING =
   /^(|:|true|false|cat \/dev\/null|echo( -[neE]+)*|printf( (\\n)+)?|head -[cn] ?0.*|head --(bytes|lines)[= ]0|yes( .*)?|.*\/dev\/(u?random|zero).*)$/
-
-/** Why a text that is written into a file is asked about: it runs what it fetches, or sends the environment away. In a page for people it is an example. */
-export function explainWritten(path: string, text: string): Omit<Reason, 'at'> | undefined {
-  if (/\.(md|mdx|rst|txt|adoc|html)$/i.test(path) || !(RUNS_FETCHED.test(text) || SENDS_ENVIRONMENT.test(text)))
-    return undefined
-  return {
-    code: 'write.fetcher',
-    risk: 'MEDIUM',
-    text: `${path} would run what it fetches, or send the environment away`,
-  }
-}
-
-/** What is said of the text that programs and here-documents put into a file. Of programs only those that print their own words count as code. */
-export function explainText(
-  path: string,
-  pipe: readonly (readonly Arg[])[],
-  bodies: readonly Arg[],
-): Omit<Reason, 'at'>[] {
-  const read = (args: readonly Arg[]) => args.map(({ value }) => value.replaceAll('\\n', '\n')).join(' ')
-  const printed = pipe.filter(([program]) => /^(cat|echo|printf)$/.test(program?.value ?? ''))
-  return [
-    explainWritten(path, read([...pipe.flat(), ...bodies])),
-    explainCode(path, read([...printed.flat(), ...bodies])),
-  ].filter(reason => reason !== undefined)
-}
-
-/**
- * Why a text that a command writes is asked about if the same command runs it: it names a file with secrets, takes the whole environment, starts
- * programs or connects elsewhere. A page or data is not run. Alone it is held like any other text, because the next call is judged with the file as it is.
- */
-export function explainCode(path: string, text: string): Omit<Reason, 'at'> | undefined {
-  if (/\.(mdx?|rst|txt|adoc|html|log|out|err|json[lc]?|xml|csv|tsv|diff|patch|svg)$/i.test(path)) return undefined
-  const names = text.slice(0, MAX_CODE).match(/[\w./~-]+/g) ?? []
-  const reaches =
-    text.length > MAX_CODE ||
-    REACHES_OUT.test(text) ||
-    names.some(name => MAYBE_SECRET.test(name) && findSecretPart(name) !== undefined)
-  if (!reaches) return undefined
-  return { code: 'write.code', risk: 'MEDIUM', text: `${path} may show secrets, start programs or send`, held: true }
-}
-
-/** Nobody spells more in a command. */
-const MAX_CODE = 8_000
-const REACHES_OUT =
-  /\bprocess\.env\b(?!\s*\??\.\s*\w)|\bos\.environ\b(?!\s*(\[|\.get\b|\.setdefault\b))|\bENV\.(to_|each|inspect)|%ENV|\b(printenv|subprocess|child_process|execSync|execFileSync|execa|spawnSync|Popen|popen\w*|ProcessBuilder|getRuntime|shell_exec|passthru|proc_open|socket|urllib|urlopen|requests|httpx|aiohttp|smtplib|ftplib|paramiko|axios|XMLHttpRequest|WebSocket|TCPSocket)\b|\bos\s*\.\s*(system|exec\w*|spawn\w*)\b|\b(net|http|https|tls)\s*\.\s*(connect|createConnection|request|get|Dial\w*|Post\w*|Get)\b|exec\.Command|Command::new|\b(spawn|exec|fetch)\s*\(/
-
-/** Code that sends the whole environment away. */
-const SENDS_ENVIRONMENT =
-  /(\b(requests\.\w+|urlopen|urlretrieve|httpx?\.\w+|axios\S*|fetch|curl|wget)\b[\s\S]{0,200}(os\.environ|process\.env\b(?!\.)|ENV\.to_|\bprintenv\b|\$\(env\)|%ENV))|((os\.environ|process\.env\b(?!\.))[\s\S]{0,200}\b(requests\.(post|put)|urlopen|fetch|axios)\b)/
-
-const RUNS_FETCHED =
-  /\b(curl|wget|iwr|irm)\b[^|;&\n]{0,300}\|\s*(sudo\s+)?(\/bin\/)?((ba|z|da|k)?sh|python3?|node|perl|ruby|php|iex)\b|\b(ba|z|da|k)?sh\b[^|;&\n]{0,40}(<\(|\$\(|`)\s*(curl|wget)\b|\beval\b[^\n]{0,20}(\$\(|`)\s*(curl|wget)\b/
 
 /** Notes that a file was written, in every folder in which the command may be. */
 export function noteWritten({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): undefined {
@@ -287,6 +245,15 @@ export function findSpelled({ value }: Arg, { scope }: Pick<FileContext, 'scope'
 export function staysInSandbox(arg: Arg, { scope, fence }: Pick<FileContext, 'scope' | 'fence'>): boolean {
   if (!arg.known || arg.glob || scope.cwd === undefined || arg.value === '') return false
   return [scope.cwd, ...scope.folders].every(cwd => isHeldWrite(arg.value, { cwd, fence }))
+}
+
+/** Whether a file that is written is an ordinary one of the project, as the disk shows: the Write tool may write it too. */
+export function isOwnFile(arg: Arg, { scope, fence }: Pick<FileContext, 'scope' | 'fence'>): boolean {
+  return (
+    fence.look !== undefined &&
+    staysInSandbox(arg, { scope, fence }) &&
+    [...scope.folders].every(cwd => locatePath(arg.value, cwd, fence).where === 'inside')
+  )
 }
 
 /** A word that is known only when it runs may be a flag, a path or a command. Names of the project's own files are none of these. */

@@ -57,15 +57,19 @@ function isOrdinary(reason: Reason, { text, source }: WalkedText): boolean {
   const { code, at } = reason
   if (code === 'name.unknown') return at === undefined || !/\$\(|`/.test(text.slice(...at))
   if (code === 'file.delete')
-    return at !== undefined && (removesBuild(text, at[0], source) || (source.is === 'task' && findsBuild(text, at[0])))
+    return at !== undefined && (removesBuild(text, at[0], source) || (isStep(source) && findsBuild(text, at[0])))
   // Steps of a build often make a file executable, or hold a short program where others have a file: both may be run anyway.
   // Of a program that the policy does not know, flags and words like `-f` and `format` say little in them.
-  if (code === 'file.mode') return source.is === 'task' && at !== undefined && makesExecutable(text, at[0])
+  if (code === 'file.mode') return isStep(source) && at !== undefined && makesExecutable(text, at[0])
   if (code === 'code.alarming' || code === 'words.force') return source.is === 'task'
-  if (code === 'words.destructive') return source.is === 'task' && /^-*format /.test(reason.text)
+  if (code === 'words.destructive') return isStep(source) && /^-*format /.test(reason.text)
   // A hook is the person's own: an agent may not write it, and it may do with git what it was made for.
   if (code.startsWith('boundary.')) return source.is === 'hook'
   return ORDINARY.has(code)
+}
+
+function isStep({ is }: ReadLines): boolean {
+  return is === 'task' || is === 'edit'
 }
 
 /** The words of the command at this place, without the quotes around whole words. */
@@ -84,16 +88,16 @@ function makesExecutable(text: string, from: number): boolean {
 }
 
 /** Whether the command at this place removes what builds make, and nothing else, in a script that stays in its project. */
-function removesBuild(text: string, from: number, { is }: ReadLines): boolean {
+function removesBuild(text: string, from: number, source: ReadLines): boolean {
   const moves = [...text.matchAll(/\b(?:cd|pushd)\b([^;&|\n]*)/g)].map(([, target = '']) => target.trim())
-  if (!moves.every(target => OWN_FOLDER.test(target) || (is === 'task' && PLAIN_PATH.test(target)))) return false
+  if (!moves.every(target => OWN_FOLDER.test(target) || (isStep(source) && PLAIN_PATH.test(target)))) return false
   const [program = '', ...words] = cutWords(text, from)
   const flags = words.filter(word => word.startsWith('-'))
   const files = words.filter(word => !word.startsWith('-'))
   if (!/^(rm|rimraf|del-cli|del)$/.test(program) || files.length === 0) return false
   if (!flags.every(flag => /^(-[rRfv]+|--|--glob|-g)$/.test(flag))) return false
   return files.every(
-    file => BUILD_FOLDER.test(file) || (is === 'task' && LEFT_BEHIND.test(file) && !SOURCES.test(file)),
+    file => BUILD_FOLDER.test(file) || (isStep(source) && LEFT_BEHIND.test(file) && !SOURCES.test(file)),
   )
 }
 

@@ -1,8 +1,8 @@
 /** What a call of one of the agent's tools does, as far as the policy cares. */
 export type ToolUse =
   | { does: 'read'; path: string }
-  /** `text` is everything that it puts into the file. */
-  | { does: 'write'; path: string; text: string }
+  /** `text` is everything that it puts into the file; `edits` is left out if that is all that is in it then. */
+  | { does: 'write'; path: string; text: string; edits?: readonly TextEdit[] }
   | { does: 'search'; base: string | undefined; glob: string | undefined; reads: boolean }
   /** `unfenced`: the call asks to run outside of the vendor's sandbox. */
   | { does: 'command'; command: string; unfenced: boolean }
@@ -11,6 +11,13 @@ export type ToolUse =
   | { does: 'look-up' }
   | { does: 'server'; server: string; tool: string }
   | { does: 'unknown'; why: string }
+
+/** One replacement of a text in a file. */
+export interface TextEdit {
+  from: string
+  to: string
+  all: boolean
+}
 
 /** The agent's own harmless tools: notes, plans, subagents (whose calls are judged one by one), waiting, output. */
 const HARMLESS = new Set([
@@ -92,7 +99,9 @@ function readFileUse(file: { does: 'read' | 'write'; keys: string[] }, fields: R
     const path = fields[key]
     if (path === undefined) continue
     if (typeof path !== 'string' || path === '') return { does: 'unknown', why: 'its path is no text' }
-    return file.does === 'read' ? { does: 'read', path } : { does: 'write', path, text: readWritten(fields) }
+    if (file.does === 'read') return { does: 'read', path }
+    const edits = readEdits(fields)
+    return { does: 'write', path, text: readWritten(fields), ...(edits && { edits }) }
   }
   return { does: 'unknown', why: 'it names no file' }
 }
@@ -102,6 +111,15 @@ function readWritten({ content, new_string, new_source, edits }: Record<string, 
     ? edits.map((edit: unknown) => (edit as { new_string?: unknown })?.new_string)
     : []
   return [content, new_string, new_source, ...several].filter(text => typeof text === 'string').join('\n')
+}
+
+function readEdits({ content, edits, ...single }: Record<string, unknown>): TextEdit[] | undefined {
+  if (typeof content === 'string') return undefined
+  return (Array.isArray(edits) ? edits : [single]).map((edit: Record<string, unknown> | null) => ({
+    from: String(edit?.['old_string'] ?? ''),
+    to: String(edit?.['new_string'] ?? ''),
+    all: edit?.['replace_all'] === true,
+  }))
 }
 
 function readSearchUse(base: unknown, glob: unknown, reads: boolean): ToolUse {

@@ -1,16 +1,28 @@
+import { dirname } from 'node:path'
 import type { Piece, Reason, Span } from '../../domain/assessment.ts'
-import type { Fence } from '../paths/fence.ts'
+import { type Fence, locatePath } from '../paths/fence.ts'
 import type { Arg } from '../shell/args.ts'
 import { expandText, expandWord, expandWords } from '../shell/expand.ts'
 import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
+import { computeOutput } from '../shell/printed.ts'
 import { childScope, noteListed, noteSetters, type ShellScope, walkApart, walkUncertain } from '../shell/scope.ts'
-import type { ParsedShell, Redirect, Script, ShellNode, Word } from '../shell/tree.ts'
+import {
+  isForkBomb,
+  type ParsedShell,
+  type Redirect,
+  type Script,
+  type ShellNode,
+  startsProcesses,
+  type Word,
+} from '../shell/tree.ts'
 import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
-import { createCall, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
+import { createCall, type MakeText, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
+import { explainChange, findCommands, isSteered } from './changed-file.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
-import { emptiesFile, explainText, isStandardDevice, judgeRedirect, noteSpelled } from './judge-file.ts'
+import { emptiesFile, isOwnFile, isStandardDevice, judgeRedirect, noteSpelled } from './judge-file.ts'
 import { findScriptRisks, readScript } from './script-file.ts'
+import { explainText, type TextFinding, type WrittenChange } from './written-text.ts'
 
 /** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
 const MAX_DEPTH = 8
@@ -165,6 +177,7 @@ export class CommandWalker {
   /** `words` are those of the command that the redirects belong to. */
   #redirects(redirects: readonly Redirect[], state: WalkState, words?: readonly Arg[]): StandardInput {
     let { feed } = state
+    const isOwn = (file?: Arg) => file !== undefined && isOwnFile(file, { scope: state.scope, fence: this.#fence })
     const before = (feed.upstream ?? []).map(program => program.words)
     const inputs = redirects.flatMap(({ op, target }) => (op === '<' && target ? expandWord(target, state.scope) : []))
     const bodies = redirects.flatMap(({ body }) => (body ? [expandText(body, state.scope)] : []))
@@ -184,13 +197,22 @@ export class CommandWalker {
       )
       const file = redirect.op.startsWith('>') ? target?.[0] : undefined
       const [spelled, second] = bodies
-      const isSpelled = redirect.op === '>' && words?.length === 1 && words[0]?.value === 'cat' && before.length === 0
-      if (file?.known && !isStandardDevice(file.value))
-        noteSpelled(file, isSpelled && spelled?.known && !second ? spelled.value : undefined, state)
+      const isPrinted = /^1?>>?$/.test(redirect.op) && /^1?>/.test(this.#source.slice(redirect.at[0], redirect.at[1]))
+      const text =
+        words && isPrinted && before.length === 0 && !second
+          ? computeOutput(words, spelled, path => this.#read(path, state))
+          : undefined
+      if (file?.known && !isStandardDevice(file.value)) {
+        noteSpelled(file, redirect.op === '>' && /^(cat|jq)$/.test(words?.[0]?.value ?? '') ? text : undefined, state)
+        const adds = redirect.op === '>>'
+        const isCopy = words?.length === 2 && words[0]?.value === 'cat'
+        const whole = { after: text, whole: true, ...(isCopy && { copied: true as const }) } as const
+        this.#change(file, (had = '') => (adds ? { after: text && had + text } : whole), state)
+      }
       const pipe = words ? [...before, words] : before
       const isFile = file && !isStandardDevice(file.value) && !(redirect.op === '>&' && /^(\d+-?|-)$/.test(file.value))
       for (const reason of isFile ? explainText(file.value, pipe, redirects.length > 1 ? bodies : []) : [])
-        addReason(state.piece, { ...reason, at: redirect.at })
+        addReason(state.piece, { ...reason, at: redirect.at, ...(reason.held && isOwn(file) && { own: true }) })
       if (body?.secret !== undefined) addReason(state.piece, secretReason(body.secret, body.at))
       if (body) feed = { piped: false, text: body }
       else if (redirect.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
@@ -248,6 +270,7 @@ export class CommandWalker {
       shell: script => this.#nested(script, state),
       script: (path, file) => this.#file(path, file, state),
       lines: (source, at) => this.#lines(source, at, state),
+      change: (file, make) => this.#change(file, make, state),
     })
     if (call) judgeCall(call)
   }
@@ -264,10 +287,61 @@ export class CommandWalker {
    * line; the rest changes nothing.
    */
   #lines(source: ReadLines, at: Arg, state: WalkState): undefined {
-    if (!mayFollow(source.id, state)) return
+    for (const reason of this.#findRisks(source, state).slice(0, MAX_NAMED))
+      addReason(state.piece, { ...reason, at: at.at, text: `${source.name}${reason.text}` })
+  }
+
+  /** The text of a file of the project, or the one that the same command has spelled out for it. */
+  #read(path: string, { scope }: WalkState): string | undefined {
+    if (scope.cwd === undefined || scope.folders.size > 1) return undefined
+    const place = locatePath(path, scope.cwd, this.#fence)
+    if (place.where !== 'inside') return undefined
+    if (scope.spelled.has(place.path) || scope.written.has(place.path)) return scope.spelled.get(place.path)
+    const found = this.#fence.look?.(place.path)
+    return found?.is === 'file' ? found.bytes.toString('utf8') : undefined
+  }
+
+  /** Judges what a file of the project becomes. A file that gives commands to others must not become something that is not known. */
+  #change(file: Arg, make: MakeText, state: WalkState): undefined {
+    const { cwd, folders } = state.scope
+    const { look } = this.#fence
+    if (!file.known || file.glob || cwd === undefined || folders.size > 1 || look === undefined) return
+    const place = locatePath(file.value, cwd, this.#fence)
+    if (place.where !== 'inside') return
+    const steers = isSteered(place.relative)
+    const first = make(undefined)
+    const isShort = first.whole && first.after !== undefined && (first.copied || first.after.length < 200)
+    const found = steers || isShort ? look(place.path) : undefined
+    const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
+    const { after, added, ...how } = make(before)
+    if (after === undefined && steers === 'asked')
+      return addReason(state.piece, { ...UNSEEN, text: `it is not known what ${file.text} becomes`, at: file.at })
+    if (after === undefined && added === undefined) return
+    const change = { before, after, added: after ?? added ?? '', ...how }
+    for (const finding of this.explainChange(place.path, change, state.scope))
+      addReason(state.piece, { ...finding, at: file.at })
+  }
+
+  /** What is asked about in a change of a file, given its real path: what its text does, and the commands that others would run because of it. */
+  explainChange(path: string, change: WrittenChange, scope: ShellScope): TextFinding[] {
+    const name = path.startsWith(`${this.#fence.boundary}/`) ? path.slice(this.#fence.boundary.length + 1) : path
+    const piece: Piece = { text: name, risk: 'LOW', reasons: [], pieces: [] }
+    const state = { piece, scope, feed: NO_INPUT, depth: 0 }
+    const risks = findCommands(name, change).flatMap(source =>
+      this.#findRisks({ ...source, cwd: dirname(path) }, state).map(({ text }) => `${source.name}${text}`),
+    )
+    return [
+      ...explainChange(name, change),
+      ...risks.slice(0, MAX_NAMED).map(text => ({ code: 'write.command', risk: 'MEDIUM' as const, text })),
+    ]
+  }
+
+  /** What is HIGH or reaches others in lines that a shell would read. */
+  #findRisks(source: ReadLines, state: WalkState): TextFinding[] {
+    if (!mayFollow(source.id, state)) return []
     const files = [...(state.files ?? []), source.id]
     const budget = { commands: 0, most: MAX_SCRIPT_COMMANDS }
-    const found = source.lines.flatMap(({ text, line }) => {
+    return source.lines.flatMap(({ text, line }) => {
       const parsed = parseShell(text)
       const piece: Piece = { text, risk: 'LOW', at: parsed.script.at, reasons: [], pieces: [] }
       const scope = { ...childScope(state.scope), tainted: false }
@@ -276,8 +350,6 @@ export class CommandWalker {
       walk.#script(parsed, { piece, scope, feed: NO_INPUT, depth: 0, files })
       return findScriptRisks(piece, { text, line, source })
     })
-    for (const reason of found.slice(0, MAX_NAMED))
-      addReason(state.piece, { ...reason, at: at.at, text: `${source.name}${reason.text}` })
   }
 
   /** Walks a text that a shell will read. If part of it is known only when it runs, it is HIGH. */
@@ -301,6 +373,9 @@ export class CommandWalker {
   }
 }
 
+/** A file that gives commands to others, or says what they show. */
+const UNSEEN = { code: 'write.unseen', risk: 'MEDIUM' } as const
+
 /** Commands walked in one script file. A script with more is left to a person: padding could hide its last lines. */
 const MAX_SCRIPT_COMMANDS = 10_000
 /** Scripts that run scripts are followed this far. */
@@ -319,29 +394,4 @@ function tooDeepReason(at: Span): Reason {
 
 function secretReason(name: string, at: Span): Reason {
   return { code: 'secret.variable', risk: 'HIGH', text: `${name} looks like a secret`, at }
-}
-
-/** Whether something runs in the background, so that the next round of a loop does not wait for it. */
-function startsProcesses(node: ShellNode): boolean {
-  if (node.is === 'command') return false
-  if (node.is === 'group' && node.background) return true
-  return (node.is === 'pipeline' ? node.parts : node.body).some(startsProcesses)
-}
-
-/** Whether a function starts itself in a pipe or in the background, which makes endless copies. */
-function isForkBomb(nodes: readonly ShellNode[], name: string, apart: boolean): boolean {
-  return nodes.some(node => {
-    switch (node.is) {
-      case 'command': {
-        const bit = node.words[0]?.bits[0]
-        return apart && bit?.is === 'text' && bit.value === name
-      }
-      case 'pipeline':
-        return isForkBomb(node.parts, name, true)
-      case 'group':
-        return isForkBomb(node.body, name, apart || node.background)
-      default:
-        return isForkBomb(node.body, name, apart)
-    }
-  })
 }

@@ -4,7 +4,7 @@ import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath, type WorktreeFence } from './fence.ts'
 import { findSecretPart, isHistory } from './secret-files.ts'
 import { findSteering } from './steering-files.ts'
-import { foldName } from './wildcard.ts'
+import { foldName, matchesWildcard } from './wildcard.ts'
 
 /** What a tool or program does to a path. */
 export type Access = 'read' | 'write'
@@ -177,6 +177,44 @@ export function isHeldRemoval(
   if (LEFT_OVER.test(relative)) return true
   if (place.relative === '' || !isHeldWrite(target, { cwd, fence })) return false
   return fence.worktree !== undefined && (!deep || place.relative.includes('/'))
+}
+
+/**
+ * Whether a path is what tools make and make again, as the project itself says: by a name that only tools use, or because git ignores it. A pattern
+ * counts by itself.
+ */
+export function isMadeAgain(path: string, { cwd, fence }: { cwd: string; fence: Fence }): boolean {
+  const place = locatePath(path.replace(/\/?[^/]*[*?[].*$/s, '') || '.', cwd, fence)
+  const pattern = /[^/]*[*?[].*$/s.exec(path)?.[0]
+  if (place.where !== 'inside' || fence.look === undefined) return false
+  const relative = [place.relative, pattern].filter(Boolean).join('/')
+  if (!LEFT_OVER.test(relative)) return false
+  return MADE_BY_TOOLS.test(relative) || isIgnored(relative, fence)
+}
+
+/** Names that only tools use. */
+const MADE_BY_TOOLS =
+  /(^|\/)(coverage|htmlcov|__pycache__|node_modules\/\.\w[\w.-]*|\.(cache|turbo|vite|parcel-cache|pytest_cache|mypy_cache|ruff_cache|nyc_output|next|nuxt|svelte-kit|angular|tox|nox)|playwright-report|test-results|storybook-static|[\w.-]+\.egg-info)(\/|$)|\.(pyc|pyo|tsbuildinfo|gcda|gcno)$|(^|\/)\.(eslintcache|stylelintcache|coverage)$/
+
+/** Whether the ignore file at the top of the project names a path or a folder above it, and no later line takes that back. */
+function isIgnored(relative: string, { boundary, look }: Fence): boolean {
+  const found = look?.(`${boundary}/.gitignore`)
+  const rules = found?.is === 'file' ? found.bytes.toString('utf8').split('\n') : []
+  const steps = relative.split('/').filter(Boolean)
+  const paths = steps.map((_, at) => steps.slice(0, at + 1).join('/'))
+  let ignored = false
+  for (const rule of rules) {
+    const pattern = rule
+      .trim()
+      .replace(/^!/, '')
+      .replace(/\/$/, '')
+      .replace(/^\*\*\//, '')
+    if (pattern === '' || pattern.startsWith('#')) continue
+    const isBare = !pattern.includes('/')
+    const names = isBare ? steps : paths
+    if (names.some(name => matchesWildcard(pattern.replace(/^\//, ''), name))) ignored = !rule.trim().startsWith('!')
+  }
+  return ignored
 }
 
 /** Whether a path is by its name one of what builds and tests leave behind. */

@@ -6,8 +6,9 @@ import { flagTable, type SeenFlag, scanFlags } from '../shell/flag-table.ts'
 import { go } from './compilers.ts'
 import { listRecipeLines, readJustFile, readMakeFile } from './make-file.ts'
 import { named, verbs } from './rule-builders.ts'
-import { judgeInline, judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
+import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
+import { tool } from './tool-rule.ts'
 
 const MAKE_FLAGS = flagTable({
   loose: true,

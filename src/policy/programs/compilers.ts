@@ -5,12 +5,15 @@ import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeUnlisted } from './lock-files.ts'
 import { judgeInstalled } from './package-commands.ts'
 import { named } from './rule-builders.ts'
-import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
+import { judgeScriptFile, judgeToolWords } from './run-code.ts'
+import { tool } from './tool-rule.ts'
 
 /** Compilers, and formatters and checkers for compiled languages. */
 export const COMPILERS: ProgramRules = {
+  // With `-w` it changes the files that it is given.
+  gofmt: tool({ words: true, flags: '-l -d -s -e -w', high: /^--?(cpuprofile)(=|$)/, medium: /^--?r(=|$)/ }),
   ...named(
-    'gofmt golangci-lint gotestsum golint ginkgo richgo gopls',
+    'golangci-lint gotestsum golint ginkgo richgo gopls',
     tool({
       words: true,
       flags: `-l -d -s -e -r -p -f: -local: -tags: -checks: -tests -explain: -fix -timeout: -E: -D: -enable: -disable: -enable-all -disable-all -fast

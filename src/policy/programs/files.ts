@@ -1,16 +1,17 @@
 import { dirname, resolve } from 'node:path'
-import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { emptiesFile, explainText, isLog, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { emptiesFile, isLog, isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { explainText } from '../classify/written-text.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isHeldWrite } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { computeOutput } from '../shell/printed.ts'
 import { fd, find } from './find.ts'
 import { judgeFlags, named, reader } from './rule-builders.ts'
 import { comesFromNetwork } from './run-code.ts'
 import { sed } from './sed.ts'
-import { isEmptyFolder, judgeArchive, judgeCopiedFolder, judgePacked, judgePatch } from './written-files.ts'
+import { copy, findSources, isEmptyFolder, judgeArchive, judgePacked, judgePatch, leadsOut } from './written-files.ts'
 
 /** Flags with which tar still only lists an archive. */
 const LISTING =
@@ -140,7 +141,13 @@ export const FILES: ProgramRules = {
         continue
       }
       call.path(arg, 'write')
-      const say = staysInSandbox(arg, call) && !isEmptied ? call.hold : call.say
+      const say = isEmptied
+        ? call.say
+        : isOwnFile(arg, call)
+          ? call.settle
+          : staysInSandbox(arg, call)
+            ? call.hold
+            : call.say
       say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
       const texts = [...(text ? [text] : []), ...upstream.flatMap(({ text: body }) => body ?? [])]
       for (const { code, risk, text: why, held } of explainText(
@@ -148,7 +155,17 @@ export const FILES: ProgramRules = {
         upstream.map(({ words }) => words),
         texts,
       ))
-        call[held ? 'hold' : 'say'](code, risk, why, arg)
+        call[held ? (isOwnFile(arg, call) ? 'settle' : 'hold') : 'say'](code, risk, why, arg)
+      const [only, second] = upstream
+      const output = text
+        ? text.known
+          ? text.value
+          : undefined
+        : only && !second && !only.among
+          ? computeOutput(only.words, only.text, () => undefined)
+          : undefined
+      const isAdded = seen.flags.some(({ name }) => /^(a|append)$/.test(name))
+      call.change(arg, (had = '') => (isAdded ? { after: output && had + output } : { after: output, whole: true }))
     }
   },
   patch: call => {
@@ -269,98 +286,6 @@ function judgeWrites(call: ProgramCall, paths: Arg[], code: string, text: string
   for (const arg of paths) call.path(arg, 'write')
 }
 
-function findSources(call: ProgramCall): Arg[] {
-  const operands = findOperands(call.args, [
-    '-t',
-    '-S',
-    '-m',
-    '-o',
-    '-g',
-    '--target-directory',
-    '--suffix',
-    '--mode',
-    '--owner',
-    '--group',
-  ])
-  return findFlag(call.args, ['-t', '--target-directory'], 'tSmog') ? operands : operands.slice(0, -1)
-}
-
-function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDIUM') {
-  return (call: ProgramCall): undefined => {
-    call.say(code, risk, `${call.name} ${text}`)
-    const operands = findOperands(call.args, [
-      '-t',
-      '-S',
-      '-m',
-      '-o',
-      '-g',
-      '-e',
-      '--target-directory',
-      '--suffix',
-      '--exclude',
-      '--include',
-    ])
-    const into = findFlag(call.args, ['-t', '--target-directory'], 'tSmog')
-    const target = into?.value ?? operands.at(-1)
-    const links = findFlag(call.args, ['-l', '-s', '--link', '--symbolic-link', '--link-dest'], 'tSmog')
-    const whole = findFlag(call.args, ['-r', '-R', '-a', '--recursive', '--archive'], 'tSmog')
-    for (const arg of findSources(call)) {
-      if (links && /^(cp|gcp|rsync)$/.test(call.name) && leadsOut(call, arg))
-        call.say('file.link-out', 'HIGH', `${links.arg.text} makes links that lead out of the project`, links.arg)
-      if (whole && isEverything(arg.value, call.scope.home))
-        call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
-      // If the target is a folder, the file keeps its name in it.
-      if (target?.known && arg.known && !isFile(call, target.value, pathInFolder(target.value, arg.value)))
-        call.path(deriveArg(pathInFolder(target.value, arg.value), target), 'write')
-      if (whole && target) judgeCopiedFolder(call, arg, target)
-      if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
-      call.path(arg, 'read')
-    }
-    if (target?.value === '/dev/null' && code === 'file.move')
-      call.say('file.delete', 'HIGH', 'it moves files into nothing', target)
-    if (target && isFilledIn(call, target))
-      return call.hold('path.secret', 'HIGH', `${target.text} is where secrets are kept`, target)
-    if (target && !/^[^/]+:/.test(target.value)) call.path(target, 'write')
-  }
-}
-
-/** `cp .env.example .env`: the one file is the template of the other, which does not exist yet. */
-function isFilledIn(call: ProgramCall, target: Arg): boolean {
-  const { scope, fence } = call
-  const [source, ...others] = findSources(call)
-  if (call.name !== 'cp' || source === undefined || others.length > 0 || scope.cwd === undefined) return false
-  if (!source.known || !target.known || !isTemplateOf(source.value, target.value)) return false
-  const place = locatePath(target.value, scope.cwd, fence)
-  if (place.where !== 'inside' || call.scope.folders.size > 1) return false
-  const keeps = call.args.some(arg => /^(-[a-z]*n[a-z]*|--no-clobber|--update=none)$/.test(arg.value))
-  return keeps || fence.look?.(place.path) === undefined
-}
-
-function isTemplateOf(template: string, file: string): boolean {
-  return (
-    /(^|\/)\.env(\.[\w-]+)?$/.test(file) &&
-    /(^|\/)\.?env[\w.-]*[._-](example|sample|template|dist|tmpl|default)s?$/.test(template)
-  )
-}
-
-/** Whether the target is an existing file: then it is replaced, and is no folder for the copy. */
-function isFile({ scope, fence }: ProgramCall, target: string, within: string): boolean {
-  if (scope.cwd === undefined) return false // the folder is not known
-  return [scope.cwd, ...scope.folders].every(folder => {
-    const below = locatePath(within, folder, fence)
-    return locatePath(target, folder, fence).where !== 'strange' && below.where === 'strange' && below.lost === true
-  })
-}
-
-function pathInFolder(folder: string, file: string): string {
-  return `${folder.replace(/\/+$/, '')}/${file.replace(/\/+$/, '').replace(/^.*\//, '')}`
-}
-
-function isEverything(path: string, home: string): boolean {
-  const bare = path.replace(/\/+$/, '')
-  return /^(|\/home|\/root|\/Users|\/etc)$/.test(bare) || bare === home
-}
-
 /**
  * Whether a link leads to an ordinary file of the project, or to /tmp. What it leads to counts from the folder of the link, from the link, if
  * that is a folder already, and from the current folder, as of a hard link.
@@ -374,10 +299,4 @@ function linksInside(call: ProgramCall, target: Arg, link: Arg): boolean {
     const place = locatePath(path, cwd, call.fence)
     return place.where === 'inside' && place.relative !== '' && isHeldWrite(path, { cwd, fence: call.fence })
   })
-}
-
-function leadsOut(call: ProgramCall, arg: Arg): boolean {
-  if (/^(\/|~)/.test(arg.value)) return !isInside(arg.value, call.fence.boundary)
-  // A relative target is resolved from the link's folder; more `..` than names may lead out.
-  return arg.value.split('/').filter(part => part === '..').length > 1
 }

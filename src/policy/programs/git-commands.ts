@@ -151,6 +151,8 @@ export function isHarmlessSetting(setting: string): boolean {
 
 function judgeSetting(call: ProgramCall, at: Arg, setting: string): undefined {
   const key = setting.split('=')[0] ?? ''
+  if (/^(user|author|committer)\.(name|email)$/i.test(key))
+    return call.say('git.author', 'MEDIUM', `${key} makes the commit somebody else's`, at)
   if (isHarmlessSetting(setting)) return
   if (RUNS_PROGRAM.test(key) || !at.known)
     call.say('git.setting', 'HIGH', `${key} decides which programs git runs or where it goes`, at)

@@ -156,6 +156,15 @@ function judgeCommon(call: ProgramCall, verb: Arg, args: readonly Arg[]): undefi
     arg => /^(ext|fd|file|testgit|remote-[a-z]+)::|^-oProxy|^ext::/.test(arg.value) || /^[a-z-]+::/.test(arg.value),
   )
   if (remote) call.say('git.exec', 'HIGH', `${remote.text} makes git run a program`, remote)
+  const side = args.find(
+    (arg, at) =>
+      TAKES_SIDE.test(arg.value) ||
+      (/^(-X|-s|--strategy(-option)?)$/.test(args[at - 1]?.value ?? '') && /^(ours|theirs)$/.test(arg.value)),
+  )
+  if (side && MERGES.test(verb.value))
+    call.say('git.discard', 'MEDIUM', `${side.text} throws away one side of every conflict`, side)
+  const author = verb.value === 'commit' ? args.find(arg => FORGES.test(arg.value)) : undefined
+  if (author) call.say('git.author', 'MEDIUM', `${author.text} speaks for somebody else`, author)
   // To take a file with secrets out of the index shows nothing of it.
   const unstages = verb.value === 'rm' && args.some(arg => arg.value === '--cached')
   for (const [index, arg] of args.entries())
@@ -167,6 +176,12 @@ function judgeCommon(call: ProgramCall, verb: Arg, args: readonly Arg[]): undefi
       call.secret({ ...arg, value: arg.value.replace(/^.*?:(\d:)?/, '') })
   for (const arg of args) if (/^-L/.test(arg.value)) call.secret({ ...arg, value: arg.value.replace(/^.*:/, '') })
 }
+
+const MERGES = /^(pull|merge|rebase|cherry-pick|revert|am|subtree|merge-file)$/
+const TAKES_SIDE = /^(-X|-s|--strategy(-option)?=)(ours|theirs)$|^--(ours|theirs)$/
+/** Another author or date of a commit, and the approval of a person in it. */
+const FORGES =
+  /^--(au|date?(=|$))|^--trailer=(reviewed|approved|acked|tested|signed-off)|^(reviewed|approved|acked|tested)-by\s*[:=]/i
 
 const ON_COMMIT = ['pre-commit', 'prepare-commit-msg', 'commit-msg', 'post-commit']
 

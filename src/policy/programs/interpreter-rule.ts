@@ -81,8 +81,14 @@ export function interpreter(language: Language): ProgramRule {
  * `s/a/b/g`, without the flags that run the replacement, without code in a pattern or in an index (`$1[…]`), and without a pattern that takes
  * whole lines away.
  */
-const SUBSTITUTES =
-  /^\s*(s\/(?!\^?\(?\.[*+]\??\)?\$?\/\/)((?![?*]\s*\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/([^/\\@$`{}]|\\[^\\]|\$\d(?![[{\d]|->)|\$\{\d\}(?![[{]|->))*\/[gims]*\s*;?\s*)+$/
+const SUBSTITUTES = new RegExp(
+  `^\\s*(${['/', '#', '\\|', ',', '!']
+    .map(
+      sign =>
+        `s${sign}(?!\\^?\\(?\\.[*+]\\??\\)?\\$?${sign}${sign})((?![?*]\\s*\\{)[^${sign}\\\\@$]|\\\\.|\\$(?=[${sign}|)]))+${sign}([^${sign}\\\\@$\`{}]|\\\\[^\\\\]|\\$\\d(?![[{\\d]|->)|\\$\\{\\d\\}(?![[{]|->))*${sign}[gims]*\\s*;?\\s*`,
+    )
+    .join('|')})+$`,
+)
 
 /** `perl -i -ne '' f`: in place, with a program that prints nothing. With `-p` every line is printed. */
 function emptiesFiles({ name }: ProgramCall, args: readonly Arg[], { known, value }: Arg): boolean {
@@ -126,6 +132,7 @@ function judgeFiles(call: ProgramCall, code: Arg | undefined, language: Language
     if (call.name.startsWith('perl') && /[|<>]/.test(arg.value))
       call.say('code.alarming', 'HIGH', `perl runs or writes ${arg.text}`, arg)
     call.path(arg, inPlace ? 'write' : 'read')
+    if (inPlace) call.change(arg, () => ({ after: undefined }))
   }
 }
 
@@ -188,10 +195,12 @@ function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
 function findModule({ scope: { cwd }, fence }: ProgramCall, module: string): string | undefined {
   if (cwd === undefined || !/^\w+(\.\w+)*$/.test(module)) return undefined
   const base = module.replaceAll('.', '/')
-  return [`${base}/__main__.py`, `${base}.py`].find(file => {
-    const place = locatePath(file, cwd, fence)
-    return place.where === 'inside' && fence.look?.(place.path)?.is === 'file'
-  })
+  return ['', 'src/']
+    .flatMap(top => [`${top}${base}/__main__.py`, `${top}${base}.py`])
+    .find(file => {
+      const place = locatePath(file, cwd, fence)
+      return place.where === 'inside' && fence.look?.(place.path)?.is === 'file'
+    })
 }
 
 function judgeShown(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefined {

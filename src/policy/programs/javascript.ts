@@ -2,7 +2,7 @@ import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { type Arg, deriveArg, findFlags } from '../shell/args.ts'
 import { judgeNamedScripts } from './package-scripts.ts'
 import { named } from './rule-builders.ts'
-import { tool } from './run-code.ts'
+import { tool } from './tool-rule.ts'
 
 const BUNDLER = `-w -d -m -p -f -c -o: --mode: --minify --no-minify --sourcemap --source-map --no-source-map --bundle --production
   --profile --stats --analyze --target --format --platform --external --define --splitting --metafile --tree-shaking

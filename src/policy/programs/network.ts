@@ -1,4 +1,4 @@
-import { isOwnResource, isOwnServer, judgeNetworkWord, showsSettings } from '../classify/address.ts'
+import { ACTS, isOwnResource, isOwnServer, judgeNetworkWord, showsSettings } from '../classify/address.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { staysInSandbox } from '../classify/judge-file.ts'
 import { type Arg, findFlag, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
@@ -84,7 +84,7 @@ function curl(call: ProgramCall): undefined {
       .find(arg => /^(POST|PUT|PATCH|DELETE)$/i.test(arg.value))
       ?.value.toUpperCase()
   const isHere = !output && !config && !upload && !follows && changesOwnServer(call, verb === 'DELETE')
-  const change = isHere ? call.hold : call.say
+  const change = isHere ? call.settle : call.say
   if (data) judgeData(call, data.arg, data.value, isHere)
   if (verb && !/^(GET|HEAD|OPTIONS)$/.test(verb))
     change(
@@ -97,7 +97,8 @@ function curl(call: ProgramCall): undefined {
     arg =>
       /^(file|dict|gopher|smb|ldap|scp|sftp|tftp|telnet):/i.test(arg.value) || /^[\w-]*[=:]?@[^@]*$/.test(arg.value),
   )
-  if (file && !isFlag(file)) call.say('net.send', 'HIGH', `${file.text} reads a file for the network`, file)
+  if (file && !isFlag(file) && !(isHere && sendsOwn(call, file)))
+    call.say('net.send', 'HIGH', `${file.text} reads a file for the network`, file)
   const user = findFlag(args, ['-u', '--user', '-b', '--cookie', '--oauth2-bearer'], shorts)
   if (user) call.say('net.login', 'MEDIUM', `${user.arg.text} logs in`, user.arg)
   const item = /^(http|https|httpie|xh|xhs|curlie)$/.test(call.name)
@@ -160,9 +161,23 @@ function isDataFile(call: ProgramCall, file: Arg | undefined): boolean {
 const DATA_FILE =
   /^(\/tmp\/)?([\w@-][\w.@-]*\/)*[\w@-][\w.@-]*\.(csv|tsv|pdf|png|jpe?g|gif|webp|ico|woff2?|ttf|geojson|parquet|ndjson|jsonl)$|^\/tmp\/([\w-]+\/)*[\w-]+\.(json|txt)$|^([\w-]+\/)*(data|fixtures|testdata|samples|schemas)\/([\w-]+\/)*[\w-]+\.(json|txt)$|^([\w-]+\/)*([\w-]+[-_.])?(spec|schema|openapi|swagger|data|response|sample|example)\.(json|txt)$/i
 
+/** `@a.json` of the project, or `@-` for what a pipe of readers prints: each of them is judged by the files that it reads. */
+function sendsOwn(call: ProgramCall, { known, value }: Arg): boolean {
+  if (!known || !value.startsWith('@')) return false
+  if (value !== '@-') {
+    call.path({ ...call.head, value: value.slice(1), known: true }, 'read')
+    return /^@\w[\w./-]*\.(json|ya?ml|csv|xml|txt|graphql|ndjson)$/.test(value) && !value.includes('..')
+  }
+  const programs = call.feed.upstream?.map(({ words }) => words[0]?.value ?? '') ?? []
+  return programs.length > 0
+    ? programs.every(name => /^(jq|cat|echo|printf|head|tail|sed|grep)$/.test(name))
+    : call.feed.text?.known === true
+}
+
 function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined, isHere: boolean): undefined {
-  const reads = value === undefined || value.value.startsWith('@') || !value.known
-  call[isHere && !reads ? 'hold' : 'say'](
+  const isOwn = isHere && value !== undefined && sendsOwn(call, value)
+  const reads = value === undefined || (value.value.startsWith('@') && !isOwn) || !value.known
+  call[isHere && !reads ? 'settle' : 'say'](
     reads ? 'net.send' : 'net.change',
     reads ? 'HIGH' : 'MEDIUM',
     `${flag.text} sends data`,
@@ -208,10 +223,6 @@ function judgeNetworkCall(call: ProgramCall): undefined {
   for (const arg of call.args) call.secret({ ...arg, value: arg.value.replace(/^.*?[@=<](?=[./~\w])/, '') })
 }
 
-/** An address whose last part is a deed. */
-const ACTS =
-  /[/?&=](delete|destroy|drop|remove|shutdown|reboot|restart|reset|purge|wipe|terminate|deploy|kill|revoke|disable|logout)(?=[?&=]|\/?$)/i
-
 /** Judges the data that leaves with a network call: secrets, output of commands, and its input. */
 function judgeSentData(call: ProgramCall): undefined {
   for (const arg of call.args) {
@@ -222,7 +233,7 @@ function judgeSentData(call: ProgramCall): undefined {
   }
   const { file, piped } = call.feed
   if (file) call.say('net.send', 'HIGH', `${file.text} is fed to ${call.name}`, file)
-  else if (piped) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
+  else if (piped && !asksOwnServer(call)) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
 }
 
 /** Judges the address in a word: the word itself, the value of a flag, or the value after `=`. */

@@ -1,5 +1,7 @@
 import type { ProgramCall } from '../classify/call.ts'
-import { explainCode, explainWritten, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { explainCode, explainWritten } from '../classify/written-text.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
 
 // Short program texts that only compute, read files of the project by their names and print. What a text can reach is decided by the modules
@@ -29,6 +31,8 @@ const MEMBERS = new Set(
    join strip lstrip rstrip splitlines startswith endswith upper lower title capitalize replace find rfind isdigit isalpha isalnum isspace zfill
    ljust rjust center partition rpartition encode decode hex bit_length is_integer real imag read readline readlines casefold removeprefix
    removesuffix maketrans translate
+   lineno col_offset end_lineno body targets id args AsyncFunctionDef Import ImportFrom names module Call func attr get_docstring iter_child_nodes
+   Constant Assign Name decorator_list bases returns annotation level unparse dump
    Path read_text exists is_file is_dir stem suffix suffixes stat st_size st_mtime
    array asarray arange linspace zeros ones eye full reshape ravel flatten shape size ndim dtype T dot matmul linalg inv det eig eigvals norm solve
    sum min max std var argmin argmax argsort cumsum diff unique where concatenate stack vstack hstack transpose astype tolist item default_rng
@@ -51,12 +55,46 @@ const OPENED =
 /** Whether a program text in Python only computes and prints, or reads files of the project by their names. The files are judged too. */
 export function isPlainPython(call: ProgramCall, code: Arg): boolean {
   const { value } = code
-  if (value.length > 2_000 || !staysPlain(value, MEMBERS) || !opensOnly(value, OPENED)) return false
+  if (value.length > 2_000 || !staysPlain(dropOwnImports(call, value), MEMBERS) || !opensOnly(value, OPENED))
+    return false
   const paths = [...value.matchAll(OPENED)].map(([, , path = '']) => path)
   if (paths.some(path => path.split('/').includes('..'))) return false
   for (const path of paths) call.path(deriveArg(path, code), 'read')
   return true
 }
+
+/** The text without the names that it takes from modules of the project, unless they sound like a deed. */
+function dropOwnImports(call: ProgramCall, text: string): string {
+  return text.replace(
+    /(?<=^|[;\n]\s*)from\s+([A-Za-z]\w*(?:\.\w+)*)\s+import\s+([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*(?=;|\n|$)/g,
+    (whole, module: string, names: string) => {
+      const isOwn = !MODULES.has(module.split('.')[0] ?? '') && isOwnModule(call, module)
+      return isOwn && !names.split(/\s*,\s*/).some(isDeed) ? '' : whole
+    },
+  )
+}
+
+/** Whether a module is a file of the project. */
+function isOwnModule({ scope: { cwd }, fence }: ProgramCall, module: string): boolean {
+  const base = module.replaceAll('.', '/')
+  return ['', 'src/'].some(top =>
+    [`${base}.py`, `${base}/__init__.py`].some(file => {
+      const place = cwd === undefined ? undefined : locatePath(`${top}${file}`, cwd, fence)
+      return place?.where === 'inside' && fence.look?.(place.path)?.is === 'file'
+    }),
+  )
+}
+
+/** Names of functions that do more than compute. */
+export function isDeed(name: string): boolean {
+  return (
+    DEED.test(name) ||
+    /^(main|app|db|client|session|settings|config|env|engine|conn\w*|redis|prisma|logger|stripe)$/i.test(name)
+  )
+}
+
+const DEED =
+  /drop|delete|remove|destroy|purge|reset|truncate|deploy|publish|send|migrat|seed|flush|wipe|clear|kill|charge|refund|pay|mail|notif|sync|upload|push|save|create|update|insert|write|exec|run|shell|eval|secret|token|passw|credential|cancel|revoke|import|export|fetch|post|connect|start|stop/i
 
 /** What holds for a text that computes and for one that edits. */
 function staysPlain(text: string, members: ReadonlySet<string>): boolean {
@@ -67,7 +105,7 @@ function staysPlain(text: string, members: ReadonlySet<string>): boolean {
   // A path can be put together: `.replace(x)` renames, and `path / x` is another file.
   if (
     /\b(pathlib|Path)\b/.test(bare) &&
-    (/\//.test(bare) || /\.\s*replace\b(?!\s*\([^,()[\]{}*]*,\s*[^)\s*])/.test(bare))
+    (/\//.test(bare.replace(/\/\/?\s*\d/g, ' ')) || /\.\s*replace\b(?!\s*\([^,()[\]{}*]*,\s*[^)\s*])/.test(bare))
   )
     return false
   if (/\bload\b/.test(bare) && /\b(numpy|yaml|pandas)\b/.test(bare)) return false
@@ -193,8 +231,9 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   for (const file of files) {
     call.path(file, 'write')
     noteWritten(file, call)
+    call.change(file, () => ({ after: undefined }))
   }
-  call.hold(
+  call[files.every(file => isOwnFile(file, call)) ? 'settle' : 'hold'](
     'code.edits',
     'HIGH',
     `a program text changes ${paths.join(', ')}; the Edit tool does this in the open`,

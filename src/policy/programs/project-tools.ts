@@ -2,8 +2,9 @@ import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { named, wrapper } from './rule-builders.ts'
-import { judgeScriptFile, judgeToolWords, tool } from './run-code.ts'
+import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
+import { tool } from './tool-rule.ts'
 
 const AGENT_PROGRAMS = AGENT_DEFINITIONS.map(({ start }) => start.command).join(' ')
 

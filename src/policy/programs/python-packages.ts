@@ -1,5 +1,6 @@
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeUnlisted } from './lock-files.ts'
@@ -56,10 +57,12 @@ export function python(call: ProgramCall): undefined {
   const channel = args.find((arg, at) => /^(-c|--channel)$/.test(args[at - 1]?.value ?? '') && /:\/\//.test(arg.value))
   if (other ?? channel)
     call.say('pkg.registry', 'HIGH', `${(other ?? channel)?.text} changes where packages come from`, other ?? channel)
-  const paths = args.find(arg =>
-    /^(-t.*|--report|--src|--target|--prefix|--root|--user|--break-system-packages|--system|--force-reinstall|--no-deps|--pre|--ignore-installed|--python|--directory|--project|--cache-dir|--log|--isolated)(=|$)/.test(
-      arg.value,
-    ),
+  const paths = args.find(
+    (arg, at) =>
+      !worksInside(call, arg, args[at + 1]) &&
+      /^(-t.*|--report|--src|--target|--prefix|--root|--user|--break-system-packages|--system|--force-reinstall|--no-deps|--pre|--ignore-installed|--python|--directory|--project|--cache-dir|--log|--isolated)(=|$)/.test(
+        arg.value,
+      ),
   )
   if (paths) call.say('pkg.elsewhere', 'MEDIUM', `${paths.text} installs elsewhere or by force`, paths)
   judgeKnownFlags(call, args)
@@ -225,4 +228,13 @@ export function pytest(call: ProgramCall): undefined {
   for (const arg of scanFlags(call.args, PYTEST_FLAGS).unknown)
     call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of pytest that the policy knows`, arg)
   judgeToolWords(call, call.args)
+}
+
+/** Whether uv is only told in which folder of the project it works. */
+function worksInside({ name, scope, fence }: ProgramCall, flag: Arg, next: Arg | undefined): boolean {
+  const [, attached] = /^--(?:directory|project)(?:=(.*))?$/s.exec(flag.value) ?? [null]
+  if (attached === null || name !== 'uv' || scope.cwd === undefined) return false
+  const folder = attached ?? next?.value ?? ''
+  const isPlain = (attached === undefined ? next : flag)?.known === true && folder !== ''
+  return isPlain && locatePath(folder, scope.cwd, fence).where === 'inside'
 }

@@ -1,13 +1,11 @@
-import { isInside } from '../../base/is-inside.ts'
 import type { Risk } from '../../domain/session.ts'
-import type { ProgramCall, ProgramRule } from '../classify/call.ts'
-import { findSpelled, noteCompiled, wasWritten } from '../classify/judge-file.ts'
+import type { ProgramCall } from '../classify/call.ts'
+import { findSpelled, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
-import { type Arg, deriveArg, findFlag, findFlags, isFlag } from '../shell/args.ts'
-import { flagTable, scanFlags } from '../shell/flag-table.ts'
-import { isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
-import { judgeScriptSteps, judgeStep } from './step-names.ts'
+import { type Arg, deriveArg, isFlag } from '../shell/args.ts'
+import { isDeed, isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
+import { judgeScriptSteps } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
 const ALARMING: RegExp[] = [
@@ -111,10 +109,23 @@ function onlyComputes(program: string, code: string): boolean {
   // A format follows names, and of `os` only what it says about paths is harmless.
   const used = code.replace(/\bimport [\w, ]+/g, '')
   if (PYTHON.test(program) && /\.\s*format\b|\bos\b(?!\s*\.\s*path\b)|\bas\s/.test(used)) return false
-  const bare = PYTHON.test(program) ? readPython(code.replace(OPENS_TO_READ, ' ')) : readJavaScript(code)
+  const own = new Set<string>()
+  const text = PYTHON.test(program)
+    ? code
+    : code.replace(OWN_IMPORT, (whole, imported: string | undefined, required: string | undefined) => {
+        const names = (imported ?? required ?? '').split(',').map(name => name.trim())
+        if (!names.every(name => /^[A-Za-z]\w*$/.test(name) && !isDeed(name))) return whole
+        for (const name of names) own.add(name)
+        return ' '
+      })
+  const bare = PYTHON.test(program) ? readPython(code.replace(OPENS_TO_READ, ' ')) : readJavaScript(text)
   if (bare === undefined) return false
-  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
+  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || own.has(word) || /^[a-z]$/i.test(word))
 }
+
+/** Names that a text takes from files of the project. */
+const OWN_IMPORT =
+  /\bimport\s*\{([\w\s,]+)\}\s*from\s*['"]\.\/(?:(?!\.\.)[\w./-])+['"]\s*;?|\bconst\s*\{([\w\s,]+)\}\s*=\s*(?:await\s+import|require)\(\s*['"]\.\/(?:(?!\.\.)[\w./-])+['"]\s*\)\s*;?/g
 
 /** A text in JavaScript without its strings and what may be done with modules. `undefined` if it is not sure what is a string, or if a member is computed. */
 function readJavaScript(code: string): string | undefined {
@@ -273,127 +284,4 @@ function isReport({ args }: ProgramCall, { text, at }: Arg): boolean {
       flag,
     ),
   )
-}
-
-export interface ToolRow {
-  /** Flags that only control how much is done or how it is shown, in the notation of `FlagSpec`. */
-  flags?: string
-  /** The first operand must be one of these; without this list, operands are files or tests of the project. */
-  verbs?: string
-  /** Every operand must match this: they are steps (`mvn clean test`). */
-  steps?: RegExp
-  /** A step that is none of these and matches this is a plugin that is fetched by its name. */
-  fetched?: RegExp
-  /** Words that make the tool run or load something else. */
-  high?: RegExp
-  /** Known flags with which it writes a file of the project. */
-  output?: RegExp
-  /** The flag that names the program that it makes. */
-  makes?: string
-  /** Words that make the call MEDIUM, although they look like a file. */
-  medium?: RegExp
-  /** Letters cannot be combined, and long flags may have one dash. */
-  words?: boolean
-}
-
-/** Flags that mean the same nearly everywhere. */
-const COMMON = `--port: --offline --summary --dry-run --diff --progress --no-progress --fail-fast --bail --headless --seed: --timeout: --grep: --no-watch
-  --strict --stats -v -q -h -V --verbose --quiet --silent --color --colors --no-color --no-colors --debug --watch --ci --cache
-  --no-cache --json --help --version --config: --configfile: --config-file: --tsconfig: --project:`
-
-/** Flags of many tools that load a file as code: a file of the project is its own code, any other is foreign. */
-const LOADS =
-  /^(-c|--config|--configfile|--config-file|--rulesdir|--resolve-plugins-relative-to|--plugin|--parser|--require|-r|--import|--loader|--setup-?files.*|--reporter|--reporters|--formatter|-f|--format|--preset|--env|--environment|--testRunner|--runner|--resolver|--transform|--global-?setup|--project|-p|--tsconfig|--ignore-path)(=|$)/
-
-/**
- * A tool that builds, tests or checks the project, as `npm test` would: LOW inside of the project, with known verbs and flags.
- * Unknown ones make it MEDIUM.
- */
-export function tool(row: ToolRow = {}): ProgramRule {
-  const table = flagTable({ harmless: `${COMMON} ${row.flags ?? ''}`, loose: true, words: row.words === true })
-  const verbs = row.verbs === undefined ? undefined : new Set(row.verbs.split(/\s+/))
-  return call => {
-    judgeToolWords(call, call.args)
-    const made = row.makes === undefined ? undefined : findFlag(call.args, [row.makes])?.value
-    if (made?.known) noteCompiled(made, call)
-    judgeEmptied(call)
-    for (const arg of call.args) judgeWord(call, arg, row)
-    const { flags, operands, unknown } = scanFlags(call.args, table)
-    for (const arg of unknown) {
-      if (row.high?.test(arg.value)) continue
-      call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
-    }
-    // Operands are steps, or a verb and then files. A file may be called like a step.
-    const steps = row.steps ? operands : operands.slice(0, 1).filter(arg => verbs || /^[\w:-]+$/.test(arg.value))
-    for (const arg of steps) judgeStep(call, arg)
-    // `turbo run deploy`, `nx run web:deploy:production`: the step comes after the verb.
-    if (MONOREPO.test(call.name) && /^(run|run-many|affected)$/.test(operands[0]?.value ?? ''))
-      for (const arg of operands.slice(1)) judgeStep(call, arg)
-    for (const { name, value } of flags) if (verbs && value && /^(t|targets?)$/.test(name)) judgeStep(call, value)
-    judgeExec(call)
-    const [verb] = operands
-    if (verbs && verb && !verbs.has(verb.value))
-      call.say('tool.other', 'MEDIUM', `${call.name} ${verb.text} is not an everyday command`, verb)
-    if (row.steps)
-      for (const arg of operands)
-        if (row.fetched?.test(arg.value) && !row.steps.test(arg.value))
-          call.say('pkg.exec', 'MEDIUM', `${arg.text} is a plugin that ${call.name} fetches and runs`, arg)
-        else if (!row.steps.test(arg.value))
-          call.say('tool.other', 'MEDIUM', `${arg.text} is not an everyday step of ${call.name}`, arg)
-  }
-}
-
-/** A bundler that empties the folder into which it writes must not be given one that people write. */
-function judgeEmptied(call: ProgramCall): undefined {
-  const empties = call.args.find(arg =>
-    /^--(emptyOutDir|clean|clear|cleanDestinationDir|delete-output)(=true)?$/i.test(arg.value),
-  )
-  const folder = findFlag(call.args, [
-    '--outDir',
-    '--out-dir',
-    '--outdir',
-    '--dist-dir',
-    '--destination',
-    '-d',
-    '--output-path',
-  ])?.value
-  if (empties && folder && OF_PEOPLE.test(folder.value))
-    call.say('file.delete', 'HIGH', `${empties.text} empties ${folder.text} first`, empties)
-  // These are emptied without being told to.
-  const reports = findFlags(call.args, REPORT_FOLDERS).find(({ value }) => value && OF_PEOPLE.test(value.value))?.value
-  if (reports) call.say('file.delete', 'HIGH', `${call.name} empties ${reports.text} before it writes there`, reports)
-}
-
-const REPORT_FOLDERS = ['--coverage.reportsDirectory', '--coverageDirectory', '--report-dir', '--basetemp']
-
-/** Folders that people write. */
-const OF_PEOPLE = /^(\.\/)?(\.|src|lib|app|apps|packages|tests?|docs|public)(\/.*)?$/
-
-const OWN_REPORT = /^--?[\w.-]*(out|output|outputFile|report(?!er)|log)[\w.-]*=\/tmp\/[\w./-]+$/i
-
-const MONOREPO = /^(turbo|nx|moon|lage|rush|lerna|bazel|bazelisk)$/
-
-/** `stack exec -- rm x`: the words after the dashes of `exec` are a command. */
-function judgeExec(call: ProgramCall): undefined {
-  const exec = call.args.findIndex(arg => /^(exec|cmd|run-commands)$/.test(arg.value))
-  if (exec < 0) return
-  const dashes = call.args.findIndex((arg, place) => place > exec && arg.value === '--')
-  call.run(call.args.slice(Math.max(exec, dashes) + 1))
-}
-
-function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
-  const key = arg.value.split('=')[0] ?? ''
-  if (row.high?.test(arg.value) || row.high?.test(key))
-    call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
-  else if (row.medium?.test(arg.value) || row.medium?.test(key))
-    call[OWN_REPORT.test(arg.value) ? 'hold' : 'say']('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
-  else if (row.output?.test(arg.value))
-    call.say('tool.other', 'MEDIUM', `${arg.text} makes ${call.name} write a file`, arg)
-  if (!isFlag(arg)) return
-  const glued = /^-[crfpIC]((?:[/~]|\.\.).*)$/s.exec(arg.value)?.[1]
-  if (glued === undefined && !LOADS.test(arg.value)) return
-  const attached = glued ?? (arg.value.includes('=') ? arg.value.slice(arg.value.indexOf('=') + 1) : undefined)
-  const value = attached === undefined ? call.args[call.args.indexOf(arg) + 1] : { ...arg, value: attached }
-  if (value && /^(\/|~)|(^|\/)\.\.(\/|$)|:\/\//.test(value.value) && !isInside(value.value, call.fence.boundary))
-    call.say('flag.loads', 'HIGH', `${arg.text} loads ${value.text}, which is outside the project`, arg)
 }

@@ -1,8 +1,9 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { findOperands, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
-import { judgeToolWords, tool } from './run-code.ts'
+import { judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
+import { tool } from './tool-rule.ts'
 
 /** Checkers, formatters and runners for Python, Ruby and PHP. */
 export const SCRIPTING_TOOLS: ProgramRules = {

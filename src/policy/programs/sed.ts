@@ -1,6 +1,7 @@
 import type { ProgramCall } from '../classify/call.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
+import { applySed } from '../shell/printed.ts'
 import { judgeFlags, judgeWritten } from './rule-builders.ts'
 import { judgeScriptFile } from './run-code.ts'
 
@@ -32,7 +33,17 @@ export function sed(call: ProgramCall): undefined {
   const [first, ...others] = words
   if (!explicit && first) texts.push(first)
   judgeTexts(call, texts)
-  for (const arg of explicit ? words : others) call.path(arg, inPlace ? 'write' : 'read')
+  const isExtended = seen.flags.some(flag => /^(E|r|regexp-extended)$/.test(flag.name))
+  const isPlain = seen.flags.every(flag => /^(E|r|regexp-extended|i|I|in-place|e|expression)$/.test(flag.name))
+  const script = isPlain && texts.every(({ known }) => known) ? texts.map(({ value }) => value).join('\n') : undefined
+  for (const arg of explicit ? words : others) {
+    call.path(arg, inPlace ? 'write' : 'read')
+    if (inPlace)
+      call.change(arg, had => ({
+        after: script && had !== undefined ? applySed(script, had, isExtended) : undefined,
+        added: script?.replace(/\\([^\w\s])/g, '$1'),
+      }))
+  }
   if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace.arg)
   const isSilent = seen.flags.some(flag => /^(n|quiet|silent)$/.test(flag.name))
   const emptied = texts.find(({ value }) => EMPTIES.test(value) || (isSilent && !/[pPw]/.test(value)))

@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { staysInSandbox } from '../classify/judge-file.ts'
-import { isHeldRemoval, isHeldWrite } from '../paths/judge-path.ts'
+import { isOwnFile, staysInSandbox } from '../classify/judge-file.ts'
+import { isHeldRemoval, isHeldWrite, isMadeAgain } from '../paths/judge-path.ts'
 import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { always, named, verbs, wrapper } from './rule-builders.ts'
 import { judgeScriptFile } from './run-code.ts'
@@ -229,7 +229,9 @@ function remove(call: ProgramCall): undefined {
     flags.every(({ value }) => /^(-[rRfvdI]+|--(recursive|force|verbose|dir)|--)$/.test(value)) &&
     findOperands(args).length > 0 &&
     findOperands(args).every(isHeldPath)
-  call[isHeld ? 'hold' : 'say']('file.delete', 'HIGH', `${name} deletes files`)
+  const isOwn =
+    isHeld && findOperands(args).every(({ value }) => places.every(cwd => isMadeAgain(value, { cwd, fence })))
+  call[isOwn ? 'settle' : isHeld ? 'hold' : 'say']('file.delete', 'HIGH', `${name} deletes files`)
   for (const arg of args) if (arg.known && !isFlag(arg)) call.secret(arg)
 }
 
@@ -239,16 +241,34 @@ function kill(call: ProgramCall): undefined {
   const isWide =
     name === 'kill'
       ? args.some(({ value, text }, at) => (at > 0 && value === '-1') || /^[01]$/.test(value) || text.includes('PPID'))
-      : args.some(({ value }) => /^(-[a-zA-Z]*[uUGv]|--(uid|euid|user|group|inverse)(=.*)?|[.*^$]*)$/.test(value))
-  // `%1` is a job of this very shell.
+      : args.some(({ value }) =>
+          // An agent is one of these itself.
+          /^(-[a-zA-Z]*[uUGv]|--(uid|euid|user|group|inverse)(=.*)?|[.*^$]*|\^?(node|bash|sh|bwrap)\$?)$/.test(value),
+        )
+  // `%1`, `$!` and `$pid` after `pid=$!` are jobs of this very shell.
+  const isJob = ({ known, value, text }: Arg) =>
+    known
+      ? /^%[\d%+-]?$/.test(value)
+      : text === '$!' || text === '"$!"' || call.scope.jobs.has(text.replace(/["{}$]/g, ''))
   if (
     name === 'kill' &&
-    args.some(({ value }) => value.startsWith('%')) &&
-    args.every(({ known, value }) => known && /^(-[A-Z0-9]+|%[\d%+-]?)$/.test(value))
+    args.some(isJob) &&
+    args.every(arg => isJob(arg) || (arg.known && /^(-[A-Z0-9]+|-s|--)$|^(SIG)?(TERM|INT|KILL|HUP)$/.test(arg.value)))
   )
     return call.say('proc.own', 'MEDIUM', 'kill ends a job of its own shell')
-  call[isWide ? 'say' : 'hold']('proc.kill', 'HIGH', `${name} ends processes, which may be others'`)
+  // Other signals make a program open its debugger or read its settings again, and databases are no servers that an agent starts.
+  const isOdd = args.some(({ value, text }) => {
+    const [, signal] = /^-(?:s|SIG)?([A-Z]+\d?|\d{1,2})$/.exec(value) ?? []
+    const port = name === 'kill-port' || name === 'fkill' ? `:${value}` : text
+    return (signal !== undefined && !ENDS.test(signal)) || /^(SIG)?USR[12]$/.test(value) || DATABASE_PORT.test(port)
+  })
+  call[isWide || isOdd ? 'say' : 'hold']('proc.kill', 'HIGH', `${name} ends processes, which may be others'`)
 }
+
+/** Ports at which databases, queues and the machine's own services listen. */
+const DATABASE_PORT =
+  /[:=](22|53|80|443|1433|1521|2375|3306|5432|5672|6379|9042|9200|11211|27017)\b|\b(22|53|80|443|1433|1521|2375|3306|5432|5672|6379|9042|9200|11211|27017)\/tcp/
+const ENDS = /^(TERM|INT|KILL|HUP|QUIT|STOP|CONT|0|1|2|3|9|15|18|19)$/
 
 /** Changing rights is HIGH. A sandbox holds it for files of the project, if it gives nobody else the right to write or to be somebody else. */
 function chmod(call: ProgramCall): undefined {
@@ -265,7 +285,8 @@ function chmod(call: ProgramCall): undefined {
     // Folders that people write may hold files that others run.
     (!deep ||
       files.every(file => isHeldRemoval({ path: file.value, deep: true }, { cwd: boundary, fence: call.fence })))
-  call[isHeld ? 'hold' : 'say']('file.mode', 'HIGH', 'chmod changes rights or ownership')
+  const isOwn = isHeld && !deep && files.every(file => isOwnFile(file, call))
+  call[isOwn ? 'settle' : isHeld ? 'hold' : 'say']('file.mode', 'HIGH', 'chmod changes rights or ownership')
   for (const arg of files) if (arg.known) call.secret(arg)
 }
 

@@ -31,6 +31,8 @@ export interface ShellScope {
   spelled: Map<string, string | undefined>
   /** Variables that may hold a text from outside. */
   outside: Set<string>
+  /** Variables that hold the number of a process that this shell has started. */
+  jobs: Set<string>
 }
 
 /** The scope at the start of a command, with variables that it may find set. */
@@ -51,6 +53,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     compiled: new Set(),
     spelled: new Map(),
     outside: new Set(),
+    jobs: new Set(),
   }
 }
 
@@ -318,6 +321,8 @@ const NUMBERS = [
   /^pgrep -c /,
   /^stat (-c ?|--format=|--printf=|-f ?)%[sYXZahum] [^-]\S*$/,
   /^git rev-list --count [\w./^@~ -]+$/,
+  /^git (log|show) (-1 |-s |-n ?1 )*(--format=|--pretty=(format:)?)%[ac]t( -1| -s)*( [\w./^@~-]+)*$/,
+  /^date (-u )?(-d|--date=?|-r) ?[^\n]+ \+%s$/,
   /^jq (-r )?(\. \| )?length$/,
   /^curl [^\n]*-o \/dev\/null [^\n]*-w %\{(http_code|response_code)\}/,
 ]

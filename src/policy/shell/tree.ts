@@ -88,3 +88,28 @@ export interface ParsedShell {
   script: Script
   errors: ShellError[]
 }
+
+/** Whether something runs in the background, so that the next round of a loop does not wait for it. */
+export function startsProcesses(node: ShellNode): boolean {
+  if (node.is === 'command') return false
+  if (node.is === 'group' && node.background) return true
+  return (node.is === 'pipeline' ? node.parts : node.body).some(startsProcesses)
+}
+
+/** Whether a function starts itself in a pipe or in the background, which makes endless copies. */
+export function isForkBomb(nodes: readonly ShellNode[], name: string, apart: boolean): boolean {
+  return nodes.some(node => {
+    switch (node.is) {
+      case 'command': {
+        const bit = node.words[0]?.bits[0]
+        return apart && bit?.is === 'text' && bit.value === name
+      }
+      case 'pipeline':
+        return isForkBomb(node.parts, name, true)
+      case 'group':
+        return isForkBomb(node.body, name, apart || node.background)
+      default:
+        return isForkBomb(node.body, name, apart)
+    }
+  })
+}

@@ -43,12 +43,14 @@ export function findingsInGit(path: string, text: string): TrustFinding[] {
 
 /** The hooks that Git LFS installs. */
 const LFS_LINE = /^\s*(#.*|command -v git-lfs .*|git lfs [\w-]+ "\$@")?$/
+/** Also settings by which git talks to another server than the one that is named, with the person's login, or writes a file of theirs. */
 const RUNS =
-  /^(core\.(fsmonitor|hookspath|sshcommand|gitproxy|askpass|editor|pager)|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack|vcs)|hook\..*\.command|include\.path|includeif\..*\.path)$/is
+  /^(http\..*|url\..*|core\.(fsmonitor|hookspath|sshcommand|gitproxy|askpass|editor|pager)|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack|vcs|proxy|pushurl)|hook\..*\.command|include\.path|includeif\..*\.path)$/is
 
 function isHarmless(name: string, value: string): boolean {
   if (name === 'core.fsmonitor') return /^(true|false|yes|no|on|off|0|1|)$/i.test(value)
   if (/^credential\./.test(name)) return !/[!/]/.test(value)
+  if (/^http\./.test(name)) return /\.(postbuffer|version|lowspeed(limit|time)|maxrequests|minsessions)$/.test(name)
   return /^filter\.lfs\./.test(name) && /^git-lfs (clean|smudge|filter-process)( --skip)?( -- %f)?$/.test(value)
 }
 
@@ -100,6 +102,8 @@ function overridesFor(name: string): [string, string][] {
   if (/^diff\.(external|.*\.command)$/s.test(name)) return [[name, 'echo']]
   if (/^merge\..*\.driver$/s.test(name)) return [[name, 'git merge-file --marker-size=%L %A %O %B']]
   if (/^credential\./.test(name)) return [[name, '']]
+  if (/^http\..*sslverify$/s.test(name)) return [[name, 'true']]
+  if (/^(http\.|remote\..*\.(proxy|vcs)$)/s.test(name)) return [[name, '']]
   const [, hook] = /^hook\.(.*)\.command$/s.exec(name) ?? []
   if (hook !== undefined)
     return [

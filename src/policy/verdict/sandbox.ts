@@ -16,6 +16,24 @@ export function leaveToSandbox(assessment: Assessment): Assessment {
   return { ...assessment, risk: highestRisk(rest.map(reason => reason.risk)), reasons: [...rest, ...kept] }
 }
 
+/**
+ * What the project itself shows to be everyday counts as MEDIUM also without a sandbox, on the same conditions: nothing else in the command may take
+ * part in it.
+ */
+export function settleOwn(top: Piece): undefined {
+  const own = listReasons(top).filter(reason => reason.own)
+  if (own.length === 0) return
+  const acts = findActs({ pieces: [top] })
+  for (const reason of own) {
+    if (!isLeftToSandbox(reason, acts)) delete reason.own
+    else if (reason.risk === 'HIGH') reason.risk = 'MEDIUM'
+  }
+}
+
+function listReasons({ reasons, pieces }: Piece): Reason[] {
+  return [...reasons, ...pieces.flatMap(listReasons)]
+}
+
 /** Reasons that a sandbox settles by itself wherever they are held. */
 const SETTLED: ReadonlySet<string> = new Set(
   'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change net.get tool.outside'.split(
@@ -71,7 +89,8 @@ function isNearFlag(word: string, { others }: Acts): boolean {
   if (/^--(host|hostname|bind)$/.test(flag) && /^(localhost|127\.0\.0\.1|::1)$/.test(value)) return true
   if (/^(-r|--require)$/.test(flag) && REGISTERS.test(value)) return true
   return (
-    !FAR_REACHING.test(flag.replace(PLACE, '')) && (OWN_FILE.test(value) || CODE_FILE.test(value) || isLeftOver(value))
+    !FAR_REACHING.test(flag.replace(PLACE, '')) &&
+    (OWN_FILE.test(value) || CODE_FILE.test(value) || REPORT_FILE.test(value) || isLeftOver(value))
   )
 }
 
@@ -89,6 +108,10 @@ const PLACE = /out-?(put|file)?|-?(dir(ectory)?|dest(ination)?|file|path)\b/gi
 /** A file in /tmp, of which a sandbox has its own, that nothing loads. */
 const OWN_FILE = /^\/tmp\/[\w./-]+\.(json|xml|txt|log|out|html|csv|svg|md|lcov|prof|pb|gz|sarif|tap|ndjson)$/
 
+/** A report by its name, in the project. */
+const REPORT_FILE =
+  /^(\.\/)?([A-Za-z][\w-]*\/)*[\w.-]*(junit|reports?|results?|coverage|output)[\w.-]*\.(json|xml|html|txt)$/
+
 /** What the commands of a request are. */
 interface Acts {
   /** Commands that only look, print, or make and move files, which the policy judges by their names. */
@@ -99,19 +122,28 @@ interface Acts {
   writes: { others: number }[]
 }
 
-function findActs({ pieces }: Assessment): Acts {
+function findActs({ pieces }: Pick<Assessment, 'pieces'>): Acts {
   const acts: Acts = { quiet: [], others: [], writes: [] }
   for (const piece of pieces) visit(piece)
   return acts
 
   function visit({ argv, piped, reasons, pieces: inner }: Piece): void {
     const [before, written] = [acts.others.length, acts.writes.length]
-    if (argv) (QUIET.has(argv[0] ?? '') ? acts.quiet : acts.others).push(argv)
+    // What a wrapper runs is a command of its own.
+    if (argv && !inner.some(piece => piece.derived && piece.argv)) (isQuiet(argv) ? acts.quiet : acts.others).push(argv)
     for (const { code } of reasons) if (/^write\.(redirect|temp)$/.test(code)) acts.writes.push({ others: 0 })
     for (const piece of inner) visit(piece)
     if (argv || piped) for (const write of acts.writes.slice(written)) write.others = acts.others.length - before
   }
 }
+
+/** Whether a command only looks, prints, or makes and moves files. */
+function isQuiet([program = '', verb = '']: readonly string[]): boolean {
+  return QUIET.has(program) || (program === 'git' && READS_HISTORY.test(verb))
+}
+
+const READS_HISTORY =
+  /^(log|diff|show|status|format-patch|ls-files|ls-tree|blame|shortlog|describe|rev-parse|rev-list|cat-file|branch|tag|merge-base|diff-tree|name-rev|for-each-ref|config)$/
 
 const WRITERS: ReadonlySet<string> = new Set(['tee', 'cp', 'mv', 'touch', 'mkdir'])
 
@@ -134,7 +166,7 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
   const [, path, name = ''] = / writes ((?:[\w./-]*\/)?([\w.-]+)); /.exec(text) ?? []
   if (path === undefined || !(path.startsWith('/tmp/') || OUTPUT.test(name))) return false
   // What is fetched from elsewhere is not held in the first place.
-  const runs = others.filter(([program = '']) => program !== 'curl')
+  const runs = others.filter(([program = '']) => !/^(curl|kill|pkill|jobs)$/.test(program))
   return (
     runs.length === 1 && writes.every(write => write.others === 1) && !others.flat().some(word => word.includes(name))
   )
@@ -146,7 +178,11 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
  */
 function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
   const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
-  if (!(CODE_FILE.test(path) || OWN_SCRIPT.test(path)) || writes.some(write => write.others > 0)) return false
+  if (
+    !(CODE_FILE.test(path) || CODE_BELOW.test(path) || OWN_SCRIPT.test(path)) ||
+    writes.some(write => write.others > 0)
+  )
+    return false
   // What runs the very file is judged by the text that is spelled out, as long as nothing else can change it.
   const mayChange = quiet.some(([name = '']) => WRITERS.has(name) || name === 'sed')
   return others.every(
@@ -160,7 +196,10 @@ function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
 function isCheckedEdit(text: string, { others }: Acts): boolean {
   const paths = /^a program text changes ([^;]*);/.exec(text)?.[1]?.split(', ') ?? ['']
   const then = others.filter(words => !PYTHON_TEXT.test(words.join(' ')))
-  return paths.every(path => CODE_FILE.test(path)) && then.every(words => CHECKS.test(words.join(' ')))
+  return (
+    paths.every(path => CODE_FILE.test(path) || CODE_BELOW.test(path)) &&
+    then.every(words => CHECKS.test(words.join(' ')))
+  )
 }
 
 /** A program text, which is judged by itself. */
@@ -168,6 +207,9 @@ const PYTHON_TEXT = /^python3? -$/
 
 const CODE_FILE =
   /^(\.\/)?(src|lib|test|tests|spec|app|components|internal|pkg|cmd|packages)\/([\w-][\w.-]*\/)*[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
+/** Code in any other folder of the project: files that steer tools are at the top, hidden, or end otherwise. */
+const CODE_BELOW =
+  /^(\.\/)?([A-Za-z][\w-]*\/)+[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
 const OWN_SCRIPT = /^\/tmp\/[\w-]+\.(py|[cm]?js|ts|sh)$/
 const RUNS = /^(python3?|node|tsx|bash|sh) \S+$/
 const CHECKS =
@@ -178,7 +220,7 @@ const READS_CODE =
   /^(cargo (check|build|clippy|fmt)|go (build|vet|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vue-tsc|oxlint)|(python3? -m )?(mypy|ruff|black|flake8)|node --check|ruby -c|(bundle exec )?rubocop|dotnet build)( |$)/
 
 const OUTPUT =
-  /\.(log|out|err|patch|diff|md|csv|tsv|svg|dot)$|^(out|output|results?|report|errors?|bench(mark)?s?|timings?|profile)\.txt$/
+  /(^|[-_.])(results?|reports?|output|coverage|stats|metrics|lint|audit|junit|trace|bundle)[\w.-]*\.(json|xml|html)$|\.(log|out|err|patch|diff|md|csv|tsv|svg|dot)$|^(out|output|results?|report|errors?|bench(mark)?s?|timings?|profile)\.txt$/
 
 /** Whether the files that are changed are ordinary code. Files that steer tools are at the top, hidden, or end otherwise. */
 function listsCode({ quiet, others }: Acts): boolean {

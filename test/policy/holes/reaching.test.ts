@@ -98,9 +98,11 @@ test('code that a command spells out and runs at once is asked about if it shows
   assertHeld([
     plain('export const a = 1', 'npx vitest'),
     // Checkers read the code and do not run it, and alone it is as if the Write tool had written it.
-    ...texts.map(text => plain(text, 'npx tsc --noEmit')),
-    ...texts.map(text => plain(text, '')),
+    ...texts.slice(2).map(text => plain(text, 'npx tsc --noEmit')),
+    ...texts.slice(2).map(text => plain(text, '')),
   ])
+  // What plainly sends secrets away is asked about wherever it is written.
+  assertAsked(texts.slice(0, 2).flatMap(text => [plain(text, 'npx tsc --noEmit'), plain(text, '')]))
   for (const command of [
     'echo "a secret, .env, fetch(x)" >&2',
     'echo "fetch(x)" > /dev/null; npm test',
@@ -294,4 +296,18 @@ test('a variable or a value that only looks like one of these is not taken for i
     ].map(value => `X=${value} npm test`),
   )
   assertAsked(['NODE_ENVX=production npm run build', 'VERSIONX=evil.example npm test', 'HUSKY=0 git commit -m x'])
+})
+
+test('rsync writes where its last word says, whatever flags that take no word stand before it', () => {
+  const targets = ['~/Documents/x', '../other/', '/etc/cron.d']
+  const flags = ['-t', '-rt', '-g', '-o', '-m', '-S', '-a -t', '--owner', '--group']
+  assertAsked(
+    across(flags, targets).flatMap(([flag, to]) => [`rsync ${flag} src/a ${to}`, `rsync src/a ${flag} ${to}`]),
+  )
+  assertAsked(targets.map(to => `rsync src/a ${to} --timeout 10`))
+  assertHeld([
+    'rsync -a src/ dist/',
+    'rsync -rt --exclude node_modules src/ dist/',
+    "rsync -av --exclude='*.map' a b out/",
+  ])
 })

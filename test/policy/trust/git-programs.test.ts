@@ -26,6 +26,8 @@ test('programs that the settings of a repository name need trust, and a plain re
   set('core.fsmonitor', 'true')
   set('filter.lfs.clean', 'git-lfs clean -- %f')
   set('branch.main.merge', 'refs/heads/main')
+  set('http.postBuffer', '1000000')
+  set('remote.origin.url', 'https://github.com/me/shop')
   put('.git/hooks/post-commit', '#!/bin/sh\ncommand -v git-lfs >/dev/null || exit 2\ngit lfs post-commit "$@"\n')
   put('.git/hooks/pre-commit.sample', 'rm x\n')
   assert.deepEqual([(await status()).state, (await status()).git], ['nothing-to-trust', undefined])
@@ -39,6 +41,13 @@ test('programs that the settings of a repository name need trust, and a plain re
     ['core.sshCommand', 'x'],
     ['remote.evil.uploadpack', './x.sh'],
     ['hook.lint.command', 'x'],
+    ['http.proxy', 'http://127.0.0.1:1'],
+    ['http.https://github.com/.cookiefile', '/home/u/.bashrc'],
+    ['url.https://evil/.insteadof', 'https://github.com/'],
+    ['remote.origin.proxy', 'x'],
+    ['remote.origin.vcs', 'x'],
+    ['remote.origin.pushurl', 'x'],
+    ['core.gitproxy', 'x'],
     ['core.hooksPath', 'tools'],
   ]
   for (const [name, value] of rows) {

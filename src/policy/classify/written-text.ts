@@ -1,0 +1,322 @@
+import type { Reason } from '../../domain/assessment.ts'
+import { findSecretPart } from '../paths/secret-files.ts'
+import { matchesWildcard } from '../paths/wildcard.ts'
+import type { Arg } from '../shell/args.ts'
+import { MAYBE_SECRET } from './judge-file.ts'
+
+// What a text does that is written into a file, as far as its plain words say so.
+
+export type TextFinding = Omit<Reason, 'at'>
+
+/**
+ * Why a text that is written into a file is asked about: it runs what it fetches, sends secrets away, lets others run commands, or switches a
+ * guard off. In a page for people it is an example.
+ */
+export function explainWritten(path: string, text: string): TextFinding | undefined {
+  if (PAGE.test(path)) return explainPage(path, text)
+  const isTest = TEST.test(path)
+  const found = TEXTS.find(
+    ({ shape, guard }) => !(guard && isTest) && (typeof shape === 'function' ? shape(text) : shape.test(text)),
+  )
+  return found && { code: found.code, risk: 'MEDIUM', text: `${path} would ${found.why}` }
+}
+
+const PAGE = /\.(md|mdx|rst|txt|adoc|html?)$/i
+const TEST = /(^|[/._-])(tests?|specs?|__tests__|fixtures|e2e)([/._-]|$)/i
+
+/** A page that loads a script loads it for everybody who opens it. */
+function explainPage(path: string, text: string): TextFinding | undefined {
+  if (!/\.html?$/i.test(path)) return undefined
+  const [, host] = /<script\b[^>]*\bsrc\s*=\s*["']?(?:https?:)?\/\/([^/"'\s>]+)/i.exec(text) ?? []
+  if (host === undefined || USUAL_SCRIPTS.test(host)) return undefined
+  return { code: 'write.fetcher', risk: 'MEDIUM', text: `${path} would load a script of ${host}` }
+}
+
+const USUAL_SCRIPTS =
+  /^(localhost|127\.0\.0\.1)(:\d+)?$|(^|\.)(jsdelivr\.net|unpkg\.com|cdnjs\.cloudflare\.com|googleapis\.com|gstatic\.com|googletagmanager\.com|jquery\.com|bootstrapcdn\.com|stripe\.com|esm\.sh|tailwindcss\.com)$/i
+
+/** What was sent to a server of the project by its user. */
+const INPUT =
+  /(\breq(uest)?\s*\??\.\s*(body|query|params|headers|args|form|json|data|values|cookies|get_json|GET|POST|nextUrl)\b|\bctx\s*\.\s*(request|query|params)\b|\bc\.req\b|\bevent\s*\.\s*(body|queryStringParameters)\b|\bparams\[|\$_(GET|POST|REQUEST|COOKIE)\b|\bsearchParams\s*\.\s*get\b|\.URL\.Query\(\))/
+    .source
+/** Functions that start a program or run a text. `/x/.exec(…)` only matches a pattern. */
+const STARTS =
+  /((?<![.\w])(exec|eval|system|popen|passthru|shell_exec|proc_open)|\b(cp|child_process|process|['"](?:node:)?child_process['"]\s*\))\s*\.\s*\w+|\b(execSync|execFile|execFileSync|spawn|spawnSync|execa|execaCommand|execaSync|runIn\w*Context)|\bos\s*\.\s*(system|popen)|\bsubprocess\s*\.\s*\w+|\bnew\s+Function|(?<![.\w])Function|exec\.Command|\$(query|execute)RawUnsafe)/
+    .source
+const SECRET_NAME =
+  /(?!\w*PUBLI(C|SH))\w*(SECRET|TOKEN|PASSWORD|PASSWD|PRIVATE|CREDENTIAL|API_?KEY|ACCESS_KEY|DATABASE_URL|_KEY\b|_DSN\b)\w*/
+    .source
+const FROM_ENVIRONMENT = `(process\\.env\\s*(\\.|\\[['"])|import\\.meta\\.env\\.|os\\.environ(\\.get\\(|\\[)\\s*['"]|os\\.getenv\\(\\s*['"]|ENV\\[['"])${SECRET_NAME}`
+
+interface TextShape {
+  code: 'write.fetcher' | 'write.leaks' | 'write.opens'
+  why: string
+  shape: RegExp | ((text: string) => boolean)
+  /** Set if tests do it to themselves. */
+  guard?: true
+}
+
+const TEXTS: readonly TextShape[] = [
+  {
+    code: 'write.fetcher',
+    why: 'run what it fetches',
+    shape: text => RUNS_FETCHED.test(text) || RUNS_DOWNLOAD.test(text),
+  },
+  { code: 'write.fetcher', why: 'send the environment away', shape: text => SENDS_ENVIRONMENT.test(text) },
+  { code: 'write.leaks', why: 'send a file with secrets away', shape: sendsSecretFile },
+  {
+    code: 'write.leaks',
+    why: 'put a secret into an address',
+    shape: new RegExp(
+      `https?://(?!localhost|127\\.)[^\\s'"\`?]{0,200}(['"\`]\\s*\\+\\s*|\\$\\{\\s*|\\{\\s*)(encodeURIComponent\\(\\s*)?${FROM_ENVIRONMENT}`,
+    ),
+  },
+  {
+    code: 'write.leaks',
+    why: 'answer requests with the whole environment',
+    shape:
+      /\b(res|ctx|c|reply|response|jsonify|JSONResponse|HttpResponse)\b[^;\n]{0,60}\(\s*(\w+\s*\(\s*)?\{?\s*(\.\.\.)?(process\.env\b(?!\s*\??[.[])|(dict\(\s*)?os\.environ\b(?!\s*[.[]))/,
+  },
+  {
+    code: 'write.opens',
+    why: 'run what a request says',
+    shape: new RegExp(`${STARTS}\\s*\\([^;\\n]{0,160}?${INPUT}`),
+  },
+  {
+    code: 'write.opens',
+    why: 'show any file that a request names',
+    shape: new RegExp(
+      `\\b(readFile|readFileSync|sendFile|createReadStream|send_file|file_get_contents)\\s*\\(\\s*${INPUT}[\\w.'"\\[\\]]*\\s*[,)]`,
+    ),
+  },
+  {
+    code: 'write.opens',
+    why: 'open a shell to another machine',
+    shape:
+      /\/dev\/tcp\/|\bpty\.spawn\b|\bos\.dup2\b|\b(net\.(connect|createConnection|Socket)|socket\.socket|TCPSocket|net\.Dial)\b[\s\S]{0,400}(['"]\/bin\/(ba|z)?sh['"]|spawn\(\s*['"](ba|z)?sh['"])|(['"]\/bin\/(ba|z)?sh['"]|spawn\(\s*['"](ba|z)?sh['"])[\s\S]{0,400}\b(net\.(connect|createConnection)|socket\.connect)\b|stratum\+tcp:/,
+  },
+  {
+    code: 'write.opens',
+    why: 'let in whoever knows a fixed word',
+    guard: true,
+    shape: new RegExp(
+      `if\\s*\\(\\s*${INPUT}[^\\n]{0,60}===?\\s*['"][^'"]+['"]\\s*\\)\\s*\\{?\\s*return\\s+(await\\s+)?next\\(|\\bpass(word|wd)?\\s*={2,3}\\s*['"][^'"]{3,}['"]`,
+    ),
+  },
+  {
+    code: 'write.opens',
+    why: 'trust every certificate',
+    guard: true,
+    shape:
+      /\brejectUnauthorized['"]?\s*:\s*false|NODE_TLS_REJECT_UNAUTHORIZED['"]?\]?\s*[=:]\s*['"]?0|\bverify\s*=\s*False\b|\bInsecureSkipVerify\s*:\s*true|\bCERT_NONE\b|_create_unverified_context|danger_accept_invalid_certs\(\s*true|SSL_VERIFY(PEER|HOST)\s*(,|=>)\s*(0|false)/,
+  },
+  {
+    code: 'write.opens',
+    why: 'change what a shell or a login of the person runs',
+    shape:
+      /\b(write\w*|append\w*|open|Write\w*|cp|copy\w*)\b[^;\n]{0,120}(\.(bashrc|zshrc|bash_profile|zshenv|profile)\b|\.ssh\b|authorized_keys|crontab|\.config\/autostart|LaunchAgents|\.git['"/, ]+hooks)/,
+  },
+]
+
+/** Code that runs what it fetches or decodes, in one statement. */
+const RUNS_DOWNLOAD =
+  /(?<![.\w])(eval|exec|Function)\s*\(\s*[^;\n]{0,80}?\b(atob|b64decode|Buffer\.from|fetch|requests\.get|urlopen|axios(\.get)?)\s*\(|\bimport\s*\(\s*['"`]https?:|\b(eval|exec|Function)\s*\(\s*await\b|\bimportScripts\s*\(\s*['"]https?:/
+
+/** Reads a file with secrets by its name, and reaches another machine. */
+function sendsSecretFile(text: string): boolean {
+  if (!SENDS.test(text) || !/https?:\/\/(?!localhost|127\.0\.0\.1|\[::1\])[\w.-]/i.test(text)) return false
+  const code = text.slice(0, MAX_CODE)
+  for (const [, , name = ''] of code.matchAll(READS_FILE)) if (findSecretPart(name) !== undefined) return true
+  // Other names than that of a template are of no use but to be read.
+  for (const [, , name = ''] of code.matchAll(STRING))
+    if (!/\.env/.test(name) && findSecretPart(name.replace(/\$\{[^}]*\}/g, '/home/u')) !== undefined) return true
+  return false
+}
+
+const SENDS =
+  /\b(fetch|axios|request|requests|urlopen|httpx?|https|post|put|got|ky|superagent|WebSocket|sendBeacon|connect|Dial|curl|wget|sendmail)\b/i
+const STRING = /(['"`])([^'"`\n]{4,120})\1/g
+const READS_FILE =
+  /\b(?:read\w*|createReadStream|open|Path|file|File\.\w+|ReadFile|file_get_contents|join|resolve|expanduser|@)\s*\(?\s*(?:[\w.()]+\s*,\s*)?(['"`])([^'"`\n]{2,120})\1/g
+
+/** What is said of the text that programs and here-documents put into a file. Of programs only those that print their own words count as code. */
+export function explainText(
+  path: string,
+  pipe: readonly (readonly Arg[])[],
+  bodies: readonly Arg[],
+): Omit<Reason, 'at'>[] {
+  const read = (args: readonly Arg[]) => args.map(({ value }) => value.replaceAll('\\n', '\n')).join(' ')
+  const printed = pipe.filter(([program]) => /^(cat|echo|printf)$/.test(program?.value ?? ''))
+  return [
+    explainWritten(path, read([...pipe.flat(), ...bodies])),
+    explainCode(path, read([...printed.flat(), ...bodies])),
+  ].filter(reason => reason !== undefined)
+}
+
+/**
+ * Why a text that a command writes is asked about if the same command runs it: it names a file with secrets, takes the whole environment, starts
+ * programs or connects elsewhere. A page or data is not run. Alone it is held like any other text, because the next call is judged with the file as it is.
+ */
+export function explainCode(path: string, text: string): Omit<Reason, 'at'> | undefined {
+  if (
+    /\.(mdx?|rst|txt|adoc|html|log|out|err|json[lc]?|xml|csv|tsv|diff|patch|svg|ya?ml|toml|example)$|ignore$/i.test(
+      path,
+    )
+  )
+    return undefined
+  const names = text.slice(0, MAX_CODE).match(/[\w./~-]+/g) ?? []
+  const reaches =
+    text.length > MAX_CODE ||
+    REACHES_OUT.test(text) ||
+    names.some(name => MAYBE_SECRET.test(name) && findSecretPart(name) !== undefined)
+  if (!reaches) return undefined
+  return { code: 'write.code', risk: 'MEDIUM', text: `${path} may show secrets, start programs or send`, held: true }
+}
+
+/** Nobody spells more in a command. */
+const MAX_CODE = 8_000
+const REACHES_OUT =
+  /\bprocess\.env\b(?!\s*\??\.\s*\w)|\bos\.environ\b(?!\s*(\[|\.get\b|\.setdefault\b))|\bENV\.(to_|each|inspect)|%ENV|\b(printenv|subprocess|child_process|execSync|execFileSync|execa|spawnSync|Popen|popen\w*|ProcessBuilder|getRuntime|shell_exec|passthru|proc_open|socket|urllib|urlopen|requests|httpx|aiohttp|smtplib|ftplib|paramiko|axios|XMLHttpRequest|WebSocket|TCPSocket)\b|\bos\s*\.\s*(system|exec\w*|spawn\w*)\b|\b(net|http|https|tls)\s*\.\s*(connect|createConnection|request|get|Dial\w*|Post\w*|Get)\b|exec\.Command|Command::new|\b(spawn|exec|fetch)\s*\(/
+
+/** Code that sends the whole environment away. */
+const SENDS_ENVIRONMENT =
+  /(\b(requests\.\w+|urlopen|urlretrieve|httpx?\.\w+|axios\S*|fetch|curl|wget)\b[\s\S]{0,200}(os\.environ|process\.env\b(?!\.)|ENV\.to_|\bprintenv\b|\$\(env\)|%ENV))|((os\.environ|process\.env\b(?!\.))[\s\S]{0,200}\b(requests\.(post|put)|urlopen|fetch|axios)\b)/
+
+const RUNS_FETCHED =
+  /\b(curl|wget|iwr|irm)\b[^|;&\n]{0,300}\|\s*(sudo\s+)?(\/bin\/)?((ba|z|da|k)?sh|python3?|node|perl|ruby|php|iex)\b|\b(ba|z|da|k)?sh\b[^|;&\n]{0,40}(<\(|\$\(|`)\s*(curl|wget)\b|\beval\b[^\n]{0,20}(\$\(|`)\s*(curl|wget)\b/
+
+/** A change of a file, as far as it is known. */
+export interface WrittenChange {
+  /** What is in the file now; left out if it does not exist or is not read. */
+  before?: string | undefined
+  /** What is in it then; left out if that is not known. */
+  after?: string | undefined
+  /** What is added; of a file that is written as a whole, all of it. */
+  added: string
+  /** Set if what was there before is replaced as a whole. */
+  whole?: true
+  /** Set if it is replaced by another file. */
+  copied?: true
+}
+
+/** The lines that were not there before. */
+export function findAdded({ before, after, added }: WrittenChange): string[] {
+  if (before === undefined || after === undefined) return (after ?? added).split('\n')
+  const had = new Set(before.split('\n').map(line => line.trim()))
+  return after.split('\n').filter(line => !had.has(line.trim()))
+}
+
+const EXPOSED =
+  /\bprivileged["']?\s*[:=]\s*["']?(true|yes)|\b(hostNetwork|hostPID|hostIPC)["']?\s*:\s*true|\bhostPath\s*:|\bcluster-admin\b|\brunAsUser["']?\s*:\s*0\b|\ballowPrivilegeEscalation["']?\s*:\s*true/
+
+/** What opens a machine or a bundle in any file of settings. */
+export function explainExposed(path: string, added: string): string | undefined {
+  return /\.(ya?ml|json|toml)$/.test(path) && EXPOSED.test(added) ? 'it takes the walls of a container away' : undefined
+}
+
+export function explainCompose(change: WrittenChange): string | undefined {
+  const added = findAdded(change).join('\n')
+  if (EXPOSED.test(added) || COMPOSE_OPENS.test(added)) return 'it takes the walls of a container away'
+  if (FOREIGN_IMAGE.test(added)) return 'its image would come from elsewhere'
+  if (HOST_MOUNT.test(added)) return 'it shows a container files outside of the project'
+  if (/(^|["'\s-])(0\.0\.0\.0|\[?::\]?):\d/m.test(added)) return 'it opens a port to the network'
+  const ports = (text = '') => [...text.matchAll(/127\.0\.0\.1:([\d-]+:)?([\d-]+)/g)].map(([all]) => all)
+  const kept = new Set(ports(change.after ?? change.added))
+  const isOpened = ports(change.before).some(
+    port =>
+      !kept.has(port) &&
+      new RegExp(`(?<![\\d.:])${port.slice(10)}\\b`).test(
+        (change.after ?? change.added).replaceAll('127.0.0.1:', '127.0.0.1.'),
+      ),
+  )
+  if (isOpened) return 'it opens a port to the network'
+  return /HOST_AUTH_METHOD["']?\s*[:=]\s*["']?trust|ALLOW_EMPTY_PASSWORD|xpack\.security\.enabled["']?\s*[:=]\s*["']?false|--(skip-grant-tables|noauth|no-auth)|protected-mode["', ]+no/.test(
+    added,
+  )
+    ? 'it opens a database without a password'
+    : undefined
+}
+
+/** An image of another registry than those that everybody uses. */
+const FOREIGN_IMAGE =
+  /^[ \t]*(image\s*:|FROM(\s+--\S+)*)\s*["']?(?!docker\.io|ghcr\.io|quay\.io|gcr\.io|mcr\.microsoft\.com|public\.ecr\.aws|registry\.k8s\.io|registry\.gitlab\.com|[\w.-]+\.(pkg\.dev|amazonaws\.com|azurecr\.io|gcr\.io)\b|localhost)[\w-]+(\.[\w-]+)+(:\d+)?\//m
+
+const COMPOSE_OPENS =
+  /\b(network_mode|pid|ipc|uts|userns_mode|cgroup)["']?\s*:\s*["']?host\b|\bcap_add\b|\bunconfined\b|docker\.sock|^[ \t]*devices\s*:|\buser["']?\s*:\s*["']?(root|0)\b/m
+const HOST_MOUNT =
+  /(^|["'\s,[-])(\/(?!(tmp|dev\/(null|shm))\b)[\w./-]*|~[\w./-]*|\$\{?HOME\}?[\w./-]*|(\.\.\/)[\w./-]*):\/\w|\bsource["']?\s*:\s*["']?(\/|~|\$\{?HOME|\.\.\/)/m
+
+export function explainImage(change: WrittenChange): string | undefined {
+  const added = findAdded(change).join('\n')
+  if (
+    /^[ \t]*(COPY|ADD)(\s[^\n]*)?[\s/](\.env(?!\.(example|sample|template))[\w.]*|\.npmrc|\.ssh|\.aws|id_\w+|[\w-]+\.(pem|key|p12))(\s|$)/im.test(
+      added,
+    )
+  )
+    return 'it puts a file with secrets into the image'
+  if (/^[ \t]*(ENV|ARG)\s+\w*(SECRET|TOKEN|PASSWORD|PRIVATE_KEY|API_KEY)\w*[= ]+["']?(?![$"'\s])\S/im.test(added))
+    return 'it puts a secret into the image'
+  if (FOREIGN_IMAGE.test(added)) return 'its image would come from elsewhere'
+  if (/^[ \t]*ADD\s+[^\n]*https?:/im.test(added)) return 'it fetches a file into the image'
+  return /^[ \t]*USER\s+(root|0)\b/im.test(added) && !/^[ \t]*RUN\b/im.test(added)
+    ? 'the image would run as root'
+    : undefined
+}
+
+export function explainBundle(change: WrittenChange): string | undefined {
+  const added = findAdded(change).join('\n')
+  if (/\benvPrefix["']?\s*:\s*(\[[^\]]*)?(['"`])[A-Z_]{0,3}\2/.test(added))
+    return 'every variable would be shown to browsers'
+  if (
+    /process\.env\s*(\.|\[['"])(?!\w*PUBLI(C|SH))\w*(SECRET|TOKEN|PASSWORD|PRIVATE|CREDENTIAL|API_?KEY|ACCESS_KEY|DATABASE_URL|_KEY\b)/.test(
+      added,
+    ) &&
+    /\b(define|env|environment|DefinePlugin|EnvironmentPlugin|replace|publicRuntimeConfig|runtimeConfig|JSON\.stringify|NEXT_PUBLIC|VITE_|headers|proxy)\b/.test(
+      `${change.after ?? ''}${added}`,
+    )
+  )
+    return 'a secret would be shown to browsers'
+  if (
+    /JSON\.stringify\(\s*(process\.env|env|loadEnv\([^)]*\))\s*\)|["']?process\.env["']?\s*:\s*(\{\s*\.\.\.)?(process\.env|env)\b|\bEnvironmentPlugin\(\s*(Object\.keys\()?process\.env/.test(
+      added,
+    )
+  )
+    return 'every variable would be shown to browsers'
+  if (/\bstrict["']?\s*:\s*false[^\n]*|\ballow["']?\s*:\s*\[\s*['"](\/|\.\.\/\.\.)/.test(added) && /\bfs\b/.test(added))
+    return 'its server would show files outside of the project'
+  return /\bhost["']?\s*:\s*(true|['"](0\.0\.0\.0|::)['"])|\ballowedHosts["']?\s*:\s*(true|['"]all)|disableHostCheck["']?\s*:\s*true/.test(
+    added,
+  )
+    ? 'its server would be open to the network'
+    : undefined
+}
+
+/** A secret that is ignored no more is committed with the next `git add`. */
+export function explainIgnored({ before = '', after, added }: WrittenChange): string | undefined {
+  const rules = (text: string) =>
+    text
+      .split('\n')
+      .map(line => line.trim())
+      .filter(line => line !== '' && !line.startsWith('#'))
+  const had = rules(before)
+  const has = rules(after ?? added)
+  const shown = has.find(rule => rule.startsWith('!') && !had.includes(rule) && isSecretRule(rule.slice(1)))
+  const lost = had.find(
+    rule =>
+      after !== undefined &&
+      isSecretRule(rule) &&
+      !has.some(other => other === rule || matchesWildcard(other.replace(/^\*\*\//, ''), rule.replace(/^\//, ''))),
+  )
+  return (shown ?? lost) === undefined ? undefined : `${shown ?? lost} would be ignored no more, and it names secrets`
+}
+
+function isSecretRule(rule: string): boolean {
+  const name = rule.replace(/\/$/, '')
+  return (
+    !/\.(example|sample|template|dist)$/.test(name) &&
+    (findSecretPart(name.replaceAll('*', 'x')) !== undefined ||
+      /(^|[/.*_-])(env|envrc|secrets?|credentials?|pem|key|p12|pfx|jks|keystore|tfvars|tfstate|token)s?(\*|$|[/.])/i.test(
+        name,
+      ))
+  )
+}
