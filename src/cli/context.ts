@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type AppPaths, appPathsFor, dataDirectoryHint } from '../base/app-paths.ts'
-import { breakLines, type Terminal, terminalOf } from './render/text.ts'
+import { breakLines, printable, type Terminal, terminalOf } from './render/text.ts'
 
 /** What every command gets: the paths, what the terminal can show, and how to print. */
 export interface CommandContext {
@@ -75,9 +75,9 @@ export function printers({ json, quiet }: { json: boolean; quiet: boolean }): Pi
   }
 }
 
-/** A text with its lines broken between words where the terminal would break them anywhere. */
-export function fitted(text: string, stream: NodeJS.WritableStream): string {
-  return breakLines(text, terminalOf(stream as NodeJS.WriteStream, process.env).width)
+/** A text as a terminal may have it: it is printable, and its lines break between words, where the terminal would break them anywhere. */
+export function fitted(text: string, stream: NodeJS.WritableStream & { isTTY?: boolean }): string {
+  return breakLines(stream.isTTY ? printable(text) : text, terminalOf(stream as NodeJS.WriteStream, process.env).width)
 }
 
 function placeFlag(flag: string, path: string | undefined): string[] {

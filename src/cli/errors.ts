@@ -1,7 +1,8 @@
 import { AppError, ERRORS, type ErrorCode, type ErrorReply, messageOf, toErrorReply } from '../base/errors.ts'
+import { neutral } from '../base/neutral.ts'
 import { breakLines, terminalOf } from './render/text.ts'
 
-/** An error that the daemon answered with. Its message is printed unchanged. */
+/** An error that the daemon answered with. */
 export class RemoteError extends Error {
   readonly code: string
   readonly next: string
@@ -34,9 +35,9 @@ export function reportError(thrown: unknown, { json, verbose }: { json: boolean;
     return error.exit
   }
   const { paint, width } = terminalOf(process.stderr, process.env)
-  const text = `${paint('red', 'error:')} ${error.message}\n  ${paint('dim', 'next:')} ${error.next}`
+  const text = `${paint('red', 'error:')} ${neutral(error.message)}\n  ${paint('dim', 'next:')} ${neutral(error.next)}`
   process.stderr.write(`${breakLines(text, width)}\n`)
-  if (verbose && thrown instanceof Error) process.stderr.write(`${thrown.stack}\n`)
+  if (verbose && thrown instanceof Error) process.stderr.write(`${neutral(String(thrown.stack))}\n`)
   return error.exit
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { AppError } from '../base/errors.ts'
 import { sessionMarker } from '../base/process/marker.ts'
-import { parseInteger, parseShare } from '../base/words.ts'
+import { parsePriority, parseShare } from '../base/words.ts'
 import { type BudgetLimits, parseBudget } from '../domain/budget.ts'
 import { readStandardInput } from './input.ts'
 
@@ -39,16 +39,17 @@ export interface TaskFieldOptions {
   budget?: BudgetLimits
 }
 
-/** Adds the options that set the fields of a task. */
-export function addTaskFields(command: Command): Command {
+/** Adds the options that set the fields of a task; `isNew`: those that are not given have a default. */
+export function addTaskFields(command: Command, { isNew }: { isNew: boolean }): Command {
+  const standard = (value: string) => (isNew ? ` (default: ${value})` : '')
   return command
     .option('-d, --description <text>', 'the full description; - reads it from standard input')
-    .option('-p, --priority <n>', 'higher is taken sooner (default: 0)', integerOption)
-    .option('--type <word>', 'kind of work (default: task)')
+    .option('-p, --priority <n>', `higher is taken sooner${standard('0')}`, priorityOption)
+    .option('--type <word>', `kind of work${standard('task')}`)
     .option('-l, --label <word>', 'a label; may be repeated', collect)
     .option('--accept <criterion>', 'what must hold when it is done; may be repeated', collect)
     .option('--paths <pattern>', 'what it will touch, as in src/api or docs/*.md; may be repeated', collect)
-    .option('--max-retries <n>', 'retries after a failure (default: execution.max_retries)', retriesOption)
+    .option('--max-retries <n>', `retries after a failure${standard('execution.max_retries')}`, retriesOption)
     .option('--budget <amounts>', 'the most it may spend: "5 usd, 2h"', budgetOption)
 }
 
@@ -87,7 +88,10 @@ export const countOption = optionParser(
   'It must be a whole number, 0 or more.',
 )
 
-export const integerOption = optionParser(parseInteger, 'It must be a whole number, as in 10 or -1.')
+export const priorityOption = optionParser(
+  parsePriority,
+  'It must be a whole number from -999999 to 999999, as in 10 or -1.',
+)
 
 export const retriesOption = optionParser(
   text => (/^\d{1,3}$/.test(text) && Number(text) <= 100 ? Number(text) : undefined),

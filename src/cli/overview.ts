@@ -10,7 +10,7 @@ import type { DaemonConnection } from './connection/connection.ts'
 import { commandContext } from './context.ts'
 import { ago, statusWords } from './render/format.ts'
 import { listTable } from './render/list-table.ts'
-import { cutAtWord, firstLine, type Terminal, widthOf } from './render/text.ts'
+import { cutAtWord, firstLine, type Terminal, widthOf, wrap } from './render/text.ts'
 import { hasProjectFile } from './session-env.ts'
 
 /** The rows of each part of the screen. */
@@ -24,11 +24,23 @@ export async function overview(program: Command): Promise<void> {
   const client = (await findClient(paths)) ?? (await findRestarted(paths))
   const { lines, next } = client
     ? await readState(client, terminal)
-    : { lines: ['No daemon is running; the first command that needs one starts it.'], next: stepsWithoutDaemon(paths) }
+    : {
+        lines: wrap('No daemon is running; the first command that needs one starts it.', terminal.width),
+        next: stepsWithoutDaemon(paths),
+      }
   const steps: NextStep[] = [...next.slice(0, 2), ['pcc help', 'all commands']]
-  const width = Math.max(...steps.map(([command]) => command.length))
-  const nextLines = steps.map(([command, why]) => `  ${command.padEnd(width)}  ${terminal.paint('dim', why)}`)
-  for (const line of [...lines, '', terminal.paint('bold', 'Next'), ...nextLines]) out(line)
+  for (const line of [...lines, '', terminal.paint('bold', 'Next'), ...nextLines(steps, terminal)]) out(line)
+}
+
+/** What to type next. Where the reasons do not fit beside the commands, each is below its command. */
+export function nextLines(steps: readonly NextStep[], { width, paint }: Terminal): string[] {
+  const column = Math.max(...steps.map(([command]) => command.length))
+  const isNarrow = column + 4 + Math.max(...steps.map(([, why]) => why.length)) > width
+  return steps.flatMap(([command, why]) =>
+    isNarrow
+      ? [`  ${command}`, ...wrap(why, width - 4).map(line => `    ${paint('dim', line)}`)]
+      : [`  ${command.padEnd(column)}  ${paint('dim', why)}`],
+  )
 }
 
 /** How long a daemon that was killed may take to come back. */
@@ -89,11 +101,13 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
   const paused = openRuns.find(({ state }) => state === 'paused')
   return {
     lines: [
-      `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${total} in all${describeCounts(open)}; ${needs.needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
-      ...openRuns.map(runLine),
+      ...[
+        `${open.length === 1 ? '1 session is' : `${open.length} sessions are`} open, ${total} in all${describeCounts(open)}; ${needs.needs.length > 0 ? 'you are needed' : 'nothing needs you'}.`,
+        ...openRuns.map(runLine),
+      ].flatMap(line => wrap(line, terminal.width)),
       ...(open.length > 0 ? listTable(open.slice(0, MOST_ROWS), terminal, now) : []),
       ...(open.length > MOST_ROWS ? [`  and ${open.length - MOST_ROWS} more: pcc list`] : []),
-      ...nextResumeLine(open, now),
+      ...nextResumeLine(open, now).flatMap(line => wrap(line, terminal.width)),
       ...needsPerson,
       ...endedLines(ended, terminal, now),
     ],

@@ -198,10 +198,7 @@ async function deliverToOthers(
   const rows = (await findParkedSessions(number, undefined, daemon)).filter(isDue)
   const story = `Decision ${number} was answered, but this session could not go on with it`
   await Promise.all(
-    rows.map(row => {
-      const envs = [...(env ? [env] : []), daemon.supervisor.envOf(row.id)]
-      return deliverAnswer({ row, settled, envs, story }, daemon)
-    }),
+    rows.map(row => deliverAnswer({ row, settled, env: env ?? daemon.supervisor.envOf(row.id), story }, daemon)),
   )
 }
 

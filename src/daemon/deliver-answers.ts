@@ -1,4 +1,4 @@
-import { AppError, messageOf } from '../base/errors.ts'
+import { messageOf } from '../base/errors.ts'
 import { type Escalation, type EscalationAnswer, isSettled } from '../domain/escalation.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
@@ -11,15 +11,15 @@ export async function deliverAnswers(daemon: DaemonContext): Promise<void> {
     const settled = await daemon.store.escalations.get(number)
     if (!settled || !isSettled(settled)) continue
     const story = `The daemon died before the answer to decision ${number} reached the agent`
-    await deliverAnswer({ row, settled, story, envs: [daemon.supervisor.envOf(row.id)] }, daemon)
+    await deliverAnswer({ row, settled, story, env: daemon.supervisor.envOf(row.id) }, daemon)
   }
 }
 
 interface AnswerDelivery {
   row: SessionRow
   settled: Escalation
-  /** The environments to start the agent in; the first that has its login is used. */
-  envs: Record<string, string>[]
+  /** The environment to start the agent in; one of another login leaves the session with its own. */
+  env: Record<string, string>
   /** Why the answer comes only now; shown to the person if they are asked again. */
   story: string
 }
@@ -36,12 +36,12 @@ const RESUMES_LATER = new Set<SessionRow['ended_as']>(['paused', 'rate_limited']
  * decision is opened again, so that the person sees it. Returns whether the session resumes.
  */
 export async function deliverAnswer(
-  { row, settled, envs, story }: AnswerDelivery,
+  { row, settled, env, story }: AnswerDelivery,
   daemon: DaemonContext,
 ): Promise<boolean> {
   const { number } = settled
   try {
-    await resumeIn(envs, { row, said: readSettledAnswer(settled) }, daemon)
+    await daemon.supervisor.resumeParked(row, { said: readSettledAnswer(settled), settled: true, env })
     daemon.log.info({ number, session: row.id }, 'answer delivered to a session that waited for it')
     return true
   } catch (error) {
@@ -49,20 +49,6 @@ export async function deliverAnswer(
     daemon.log.warn({ number, session: row.id, error }, 'answer could not be delivered to its session')
     await askAgain(row.id, number, { daemon, why: `${story}, so it is asked again: ${messageOf(error)}` })
     return false
-  }
-}
-
-async function resumeIn(
-  [env = {}, ...others]: Record<string, string>[],
-  session: { row: SessionRow; said: EscalationAnswer },
-  daemon: DaemonContext,
-): Promise<void> {
-  try {
-    await daemon.supervisor.resumeParked(session.row, { said: session.said, settled: true, env })
-  } catch (error) {
-    const isOtherAccount = error instanceof AppError && error.code === 'account_differs'
-    if (!isOtherAccount || others.length === 0) throw error
-    await resumeIn(others, session, daemon)
   }
 }
 

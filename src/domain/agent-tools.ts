@@ -132,7 +132,7 @@ export const AGENT_TOOLS = {
       for: z
         .enum(['project', 'session', 'me'])
         .optional()
-        .describe('Who sees it: later work on this project, this session only, or agents of your kind.'),
+        .describe('Who sees it: later work on this project, this session only, or agents of your kind here.'),
     },
   },
   forget: {

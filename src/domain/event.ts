@@ -55,7 +55,7 @@ const AskedQuestions = z.object({
   number: z.number().optional(),
 })
 
-/** Every kind of stored event and its body. Logs, the terminal and later the dashboard show nothing but these. */
+/** Every kind of stored event and its body. Logs, the terminal, the API's stream and webhooks show nothing but these. */
 export const EVENT_BODIES = {
   ...WORK_EVENTS,
   'session.created': z.object({

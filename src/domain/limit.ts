@@ -1,7 +1,12 @@
-/** What a person has to mend before an account can be used: it is not logged in, or its credit is used up. */
-export type AccountFault = 'login' | 'credit'
+/** What a person has to mend before an account can be used: the failure that reports it, and what the account needs then. */
+export const FAULTS = {
+  login: { failure: 'auth', needs: 'a login' },
+  credit: { failure: 'billing', needs: 'credit' },
+} as const
+export type AccountFault = keyof typeof FAULTS
+export const FAULT_NAMES = Object.keys(FAULTS) as [AccountFault, ...AccountFault[]]
 
-/** The vendor's refusal to serve until a time, or, with `fault`, until a person has mended something. Only a record written by the vendor counts as one; times are milliseconds. */
+/** The vendor's refusal to serve until a time, or, with `fault`, until a person has mended something. Only a record that the vendor wrote counts as a limit; times are milliseconds. */
 export interface Limit {
   /** The exhausted window, as the vendor names it: `five_hour`, `seven_day` … */
   window?: string | undefined
@@ -37,7 +42,7 @@ export interface AccountGate {
 
 /** What a person has to mend before the account of this gate can be used; undefined if nothing. */
 export function faultOf({ source }: Pick<AccountGate, 'source'>): AccountFault | undefined {
-  return source === 'login' || source === 'credit' ? source : undefined
+  return FAULT_NAMES.find(fault => fault === source)
 }
 
 /** The account that means all accounts. */

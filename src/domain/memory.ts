@@ -26,7 +26,7 @@ const Base = z.object({
   time: z.number(),
   schema_version: z.literal(MEMORY_SCHEMA),
   scope: z.enum(MEMORY_SCOPES),
-  /** The session, the project (its key, which survives a move) or the kind of agent; empty for global. */
+  /** The session, the project (its key, which survives a move) or the kind of agent (`agentIn`); empty for global. */
   of: z.string().max(200),
   acl: z.object({
     /** Roles that may read it; empty for all. */
@@ -253,7 +253,7 @@ export interface MemoryReader {
 
 /** Whether a reader may see a record or an item. */
 export function mayRead(
-  { scope, of, acl }: Pick<MemoryItem, 'scope' | 'of' | 'acl'>,
+  { scope, of, acl, authority }: Pick<MemoryItem, 'scope' | 'of' | 'acl' | 'authority'>,
   { agent, role, session, projects, now }: MemoryReader,
 ): boolean {
   if (agent === 'person') return true
@@ -266,6 +266,24 @@ export function mayRead(
     case 'session':
       return of === session
     case 'agent':
-      return of === agent || (acl.shared_at !== null && acl.shared_at <= now)
+      return isForAgentsIn(projects, of, authority) && (nameIn(of) === agent || isShared(acl, now))
   }
+}
+
+/** Whom a record of the scope `agent` is for: a kind of agent, and the project to which its own word stays. */
+export function agentIn(agent: string, project: string): string {
+  return `${agent}@${project}`
+}
+
+/** An agent may repeat what another project told it, so only a person's word counts in all of them. */
+function isForAgentsIn(projects: readonly string[], of: string, authority: Authority): boolean {
+  return of.includes('@') ? projects.includes(of.slice(of.indexOf('@') + 1)) : authority === 'person'
+}
+
+function nameIn(of: string): string | undefined {
+  return of.split('@', 1)[0]
+}
+
+function isShared({ shared_at }: MemoryRecord['acl'], now: number): boolean {
+  return shared_at !== null && shared_at <= now
 }

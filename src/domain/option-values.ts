@@ -29,7 +29,7 @@ export const MAX_PARALLEL_AGENTS = 64
 export const GATE_PROFILES = ['quick', 'standard', 'deep'] as const
 export type GateProfile = (typeof GATE_PROFILES)[number]
 
-/** The same for work in an agent that a person started. */
+/** How much is checked before an agent that a person started may end its turn. */
 export const HOOK_GATES = ['off', ...GATE_PROFILES] as const
 export type HookGates = (typeof HOOK_GATES)[number]
 

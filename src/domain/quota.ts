@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { HOUR_MS } from '../base/clock.ts'
 import { SessionStatus } from './api.ts'
-import type { AccountGate } from './limit.ts'
+import { type AccountGate, FAULT_NAMES } from './limit.ts'
 import type { SessionEvent } from './session.ts'
 
 /** The source of a figure: the vendor itself, `ccusage` from local files, or our own count. */
@@ -179,7 +179,7 @@ const Gate = z.object({
   account: z.string(),
   closed_until: z.number().nullable(),
   window: z.string().nullable(),
-  source: z.enum(['record', 'probe', 'login', 'credit']).nullable(),
+  source: z.enum(['record', 'probe', ...FAULT_NAMES]).nullable(),
   reason: z.string().nullable(),
   probes: z.number(),
   closed_at: z.number().nullable(),

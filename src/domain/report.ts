@@ -157,7 +157,7 @@ export const ReportedPeriod = z.object({
   from: z.number(),
   /** `until` of the report if it continues. */
   to: z.number(),
-  as: z.enum(['done', 'failed', 'waiting', 'given back', 'at work']),
+  as: z.enum(['done', 'failed', 'sent back', 'waiting', 'given back', 'at work']),
 })
 export type ReportedPeriod = z.infer<typeof ReportedPeriod>
 

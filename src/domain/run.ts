@@ -154,6 +154,10 @@ export const KeptApartTask = z.object({
 })
 export type KeptApartTask = z.infer<typeof KeptApartTask>
 
+/** A session of a run that could not go on with it. */
+const NotResumed = z.object({ session: z.string(), why: z.string(), next: z.string().optional() })
+export type NotResumed = z.infer<typeof NotResumed>
+
 /** GET /runs/:ref */
 export const RunDetail = RunView.extend({
   /** The open attempts and the latest of the others, in the order in which they were started. */
@@ -174,6 +178,8 @@ export const RunDetail = RunView.extend({
   kept_apart: z.array(KeptApartTask.extend({ why: z.string() })),
   /** The answer to a start: the run was there and waited for its account; it goes on with the environment that was sent. */
   mended: z.literal(true).optional(),
+  /** Only in the answer to a request to go on: the sessions that could not. */
+  not_resumed: z.array(NotResumed).optional(),
 })
 export type RunDetail = z.infer<typeof RunDetail>
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { SandboxSettings } from '../base/sandbox/settings.ts'
 import type { AgentToolName, ToolReply } from './agent-tools.ts'
-import type { AccountFault, Limit } from './limit.ts'
+import { type AccountFault, FAULT_NAMES, FAULTS, type Limit } from './limit.ts'
 
 /**
  * The contract between the supervisor and every driver.
@@ -145,15 +145,17 @@ export const FailureKind = z.enum([
 ])
 export type FailureKind = z.infer<typeof FailureKind>
 
-/** The kinds of failure that are no failure of the task: its account cannot be used until a person has mended something. */
-export const ACCOUNT_FAULTS: Partial<Record<FailureKind, AccountFault>> = { auth: 'login', billing: 'credit' }
+/** Failures of the account, not of the task: it cannot be used until a person has mended something. */
+export const ACCOUNT_FAULTS: Partial<Record<FailureKind, AccountFault>> = Object.fromEntries(
+  FAULT_NAMES.map(fault => [FAULTS[fault].failure satisfies FailureKind, fault]),
+)
 
 const LimitReport: z.ZodType<Limit> = z.object({
   window: z.string().optional(),
   resetsAt: z.number().optional(),
   source: z.enum(['event', 'result', 'message', 'retry']),
   message: z.string(),
-  fault: z.enum(['login', 'credit']).optional(),
+  fault: z.enum(FAULT_NAMES).optional(),
 })
 
 export const Failure = z.object({

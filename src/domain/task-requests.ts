@@ -19,7 +19,10 @@ export function cleanLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ').trim()
 }
 
-const MAX_TITLE = 200
+export const MAX_TITLE = 200
+
+/** Room for an import of twenty thousand tasks with a page of text each. */
+export const MAX_IMPORT_BYTES = 64_000_000
 
 const Line = (most: number) => z.string().transform(cleanLine).pipe(z.string().min(1).max(most))
 const Name = z
@@ -118,6 +121,8 @@ export const ImportTasks = z.strictObject({
   update: z.boolean().optional(),
   /** Checks everything and stores nothing. */
   dry_run: z.boolean().optional(),
+  /** The name of their file, which errors say. */
+  file: z.string().max(4_096).optional(),
 })
 export type ImportTasks = z.infer<typeof ImportTasks>
 

@@ -16,7 +16,7 @@ const TaskMoved = z.object({
   reason: z.string().optional(),
 })
 
-/** Bodies of the events about tasks, their worktrees and merges, and about runs and schedules. The subject of `task.*` is the task's session, if it has one, that of `worktree.*` and `merge.*` the task. */
+/** Bodies of the events about tasks, their worktrees and merges, and about runs and schedules. `task.*` events are about the task's session, or about the task if it has none; `worktree.*` and `merge.*` events are about the task. */
 export const WORK_EVENTS = {
   'task.submitted': z.object({
     task_id: z.string(),

@@ -21,7 +21,7 @@ const MOST_AUTHORITY: Record<MemoryRecord['actor'], Authority> = {
   agent: 'agent',
 }
 
-/** What an agent or a hook may write: nothing that decides for a person, changes a threshold, moves what others see, or counts in what recall is worth. */
+/** What an agent or a hook may write: nothing that decides for a person, changes a threshold, changes what other projects see, or counts when the value of recall is measured. */
 const OPEN_KINDS: readonly RecordKind[] = ['episode', 'fact', 'anti_pattern']
 
 /** What may be a secret. One look at the whole line is cheap; only a line that has one of these is read word by word. */

@@ -1,6 +1,7 @@
+import { type CpuInfo, cpus } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { QuotaBook } from '../agents/limits/quota.ts'
 import { messageOf } from '../base/errors.ts'
-import { countFreeCores } from '../base/free-cores.ts'
 import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { isCurrent } from '../domain/quota.ts'
@@ -211,6 +212,9 @@ export function openRuns(
       const row = await store.sessions.get(id)
       // A session that is over is closed by the run's next check, which releases its task: it must not be resumed as well.
       if (row?.state === 'ended' && classifyAttempt(row) !== 'over') await steering.resume(row, env)
+      // The try of the old login takes longer: the next one, which comes by itself, has the new login.
+      else if (row && row.state !== 'ended' && env)
+        kept.keep(id, env, { onDisk: (await runSettings(row, options)).keepEnvironment })
     },
   })
 }
@@ -270,4 +274,26 @@ export function openFeatures(
       return (await loadConfig({ paths, env, project, trusted })).config.sessions.keep_environment
     },
   })
+}
+
+/** Long enough to see what is at work now, and short beside a task. */
+const SAMPLE_MS = 300
+
+/** How many processor cores have had nothing to do for a moment: 1.5 are one and a half. */
+export async function countFreeCores(signal?: AbortSignal, read: () => CpuInfo[] = cpus): Promise<number> {
+  const before = totals(read())
+  await sleep(SAMPLE_MS, undefined, signal ? { signal } : {})
+  const after = totals(read())
+  const spent = after.all - before.all
+  return spent > 0 ? ((after.idle - before.idle) / spent) * after.cores : 0
+}
+
+/** Milliseconds of all cores together since the machine was started. */
+function totals(all: CpuInfo[]): { cores: number; idle: number; all: number } {
+  const times = all.map(({ times: { idle, user, nice, sys, irq } }) => ({ idle, all: idle + user + nice + sys + irq }))
+  return {
+    cores: all.length,
+    idle: times.reduce((sum, { idle }) => sum + idle, 0),
+    all: times.reduce((sum, { all }) => sum + all, 0),
+  }
 }

@@ -25,7 +25,7 @@ import { askOverSocket } from './session/asks.ts'
 import type { LiveSession } from './session/context.ts'
 import { record } from './session/record.ts'
 import { type RecoveryCounts, recover } from './session/recover.ts'
-import { resumeSession, type SessionResume } from './session/resume.ts'
+import { type ResumeOrder, resumeSession, type SessionResume } from './session/resume.ts'
 import { type ResumeParkedOptions, resumeParked } from './session/resume-parked.ts'
 import { cutOffEnding, settle } from './session/settle.ts'
 import { startSession } from './session/start-session.ts'
@@ -110,7 +110,7 @@ export class Supervisor {
       },
       stop: (id, why) => this.stop(id, why),
       pause: id => this.pause(id),
-      resume: (row, env) => this.resume(row, { env, reason: 'its run goes on', actor: 'human' }),
+      resume: (row, env) => this.resume(row, { env, reason: 'its run goes on', actor: 'human', isOneOfSeveral: true }),
       completeAgain: () => this.completion.checkAgain(),
     })
     this.calendar = openCalendar(this.#supervisor, options, this.runs)
@@ -186,36 +186,50 @@ export class Supervisor {
   async resumeParked(row: SessionRow, resumption: ResumeParkedOptions): Promise<AnsweredEscalation | undefined> {
     if (resumption.settled) this.#options.mayStart?.()
     else this.#refuseWhenFull()
-    return resumeParked(row, resumption, this.#supervisor)
+    return this.#inEnvironment(row, resumption.env, env => resumeParked(row, { ...resumption, env }, this.#supervisor))
   }
 
-  /** Throws `account_differs` if a session cannot go on with the login of this environment. */
+  /** Throws `account_differs` if a session can go on neither with the login of this environment nor with its own. */
   async checkLogin(row: SessionRow, env: Record<string, string>): Promise<void> {
-    await prepareResumed(row, env, this.#supervisor)
+    await this.#inEnvironment(row, env, from => prepareResumed(row, from, this.#supervisor))
+  }
+
+  /** Acts in a person's environment. The session keeps its own login where that is another: a person answers from any shell. */
+  async #inEnvironment<T>(
+    { id }: SessionRow,
+    env: SessionResume['env'],
+    act: (env: SessionResume['env']) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await act(env)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'account_differs') throw error
+      return act(this.envOf(id))
+    }
   }
 
   /** Resumes a session, by default with the environment it was last started with. */
-  async resume(
-    row: SessionRow,
-    { env, ...resume }: Omit<SessionResume, 'env'> & { env?: SessionResume['env'] | undefined },
-  ): Promise<SessionRow> {
+  async resume(row: SessionRow, { env, onlyHere, isOneOfSeveral, ...resume }: ResumeOrder): Promise<SessionRow> {
     this.#refuseWhenFull()
-    if (resume.actor === 'human') await this.tryMended()
+    if (resume.actor === 'human' && !isOneOfSeveral) await this.tryMended()
     const task = await this.completion.of(row.id)
     if (task !== undefined) {
       await this.completion.again(task)
       return (await this.#options.store.sessions.get(row.id)) ?? row
     }
-    const how = { ...resume, env: env ?? this.envOf(row.id) }
+    const resumeIn = (current: SessionRow) => {
+      const act = (from: SessionResume['env']) => resumeSession(current, { ...resume, env: from }, this.#supervisor)
+      return env && onlyHere ? act(env) : this.#inEnvironment(row, env ?? this.envOf(row.id), act)
+    }
     try {
-      return await resumeSession(row, how, this.#supervisor)
+      return await resumeIn(row)
     } catch (error) {
       // With a person's new login: the daemon has begun to try the old one in between.
       if (!env || !(error instanceof AppError) || error.code !== 'session_running') throw error
       await this.#supervisor.sessions.waitForTry(row.id)
       const now = await this.#options.store.sessions.get(row.id)
       if (now?.ended_as !== 'paused' || this.#supervisor.sessions.get(row.id)) throw error
-      return resumeSession(now, how, this.#supervisor)
+      return resumeIn(now)
     }
   }
 

@@ -1,6 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import type { BudgetLimits } from '../domain/budget.ts'
 import type { Task } from '../domain/task.ts'
+import { MAX_TITLE } from '../domain/task-requests.ts'
 import { findTask, resolveTask } from './find-task.ts'
 import { endPoint, findWaitPath, hasOpenBlockers, refuseAsParent, refuseForeignBlocker, storedGraph } from './graph.ts'
 import { countPart, eventSubject, partStateOf, reasonBlockedBy, type TasksTxDeps } from './transition.ts'
@@ -125,8 +126,6 @@ async function refuseCycle(parent: Task, blockers: readonly Task[], deps: TasksT
 }
 
 const NEW = '(new)'
-
-const MAX_TITLE = 200
 
 /** The first line of the text, cut to `MAX_TITLE` characters. */
 function titleFromText(description: string): string {

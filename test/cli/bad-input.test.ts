@@ -25,6 +25,7 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
     await refusal(pcc, ['lst']),
     "error: unknown command 'lst' (did you mean list?)\n  next: See all commands with: pcc --help\n",
   )
+  assert.match(await refusal(pcc, ['l\x1b]0;x\x07st']), /^error: unknown command 'l␛]0;x␇st'/)
   assert.match(
     await refusal(pcc, ['start', '.', '--tsk', 'x']),
     /unknown option '--tsk' \(did you mean --task\?\)\n {2}next: See: pcc start --help/,
@@ -40,10 +41,16 @@ test('mistyped commands and flags are refused with a suggestion', async t => {
     await refusal(pcc, ['config', 'brain', 'openai-compatible', '--url', 'nonsense', '--model', 'x', '--no-test']),
     /^error: command line: brain\.openai_compatible\.base_url: /,
   )
-  assert.match(await refusal(pcc, ['add', 's-1', 'x', '--priority', '1.5']), /must be a whole number, as in 10/)
+  assert.match(
+    await refusal(pcc, ['add', 's-1', 'x', '--priority', '1.5']),
+    /must be a whole number from -999999 to 999999, as in 10/,
+  )
   assert.match(await refusal(pcc, ['daemon', 'strt']), /unknown command 'strt' \(did you mean start\?\)/)
   assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--max-turns', '0']), /must be a whole number above 0/)
-  assert.match(await refusal(pcc, ['start', '.', '--task', 'x', '--priority', 'high']), /must be a whole number, as in/)
+  assert.match(
+    await refusal(pcc, ['start', '.', '--task', 'x', '--priority', 'high']),
+    /must be a whole number from -999999/,
+  )
   assert.match(
     await refusal(pcc, ['resume', 's-1', '--form', 'x']),
     /unknown option '--form' \(did you mean --from\?\)/,

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { nextLines } from '../../src/cli/overview.ts'
+import { terminalOf } from '../../src/cli/render/text.ts'
 import { tempDir } from '../support/world.ts'
 import { recordRefused } from './commands/inbox/waiting.ts'
 import { pccFor } from './pcc.ts'
@@ -52,4 +54,16 @@ test('pcc without a command shows what sessions do, when the next goes on, and w
   assert.match(stdout, /\nNext\n {2}pcc inbox .*\n/)
   assert.doesNotMatch(stdout, /Usage: pcc/)
   assert.ok(stdout.split('\n').length <= 24, 'it is one screen')
+})
+
+test('at 40 columns what to type next stands in lines of its own, each with its reason below', () => {
+  const terminal = terminalOf({ isTTY: true, columns: 40 }, { NO_COLOR: '1' })
+  const steps = [['pcc list', 'all sessions; pcc resume lets a paused run go on'] as const]
+  assert.deepEqual(nextLines(steps, terminal), [
+    '  pcc list',
+    '    all sessions; pcc resume lets a',
+    '    paused run go on',
+  ])
+  const wide = terminalOf({ isTTY: true, columns: 80 }, { NO_COLOR: '1' })
+  assert.deepEqual(nextLines(steps, wide), ['  pcc list  all sessions; pcc resume lets a paused run go on'])
 })

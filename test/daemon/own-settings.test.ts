@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { tempDir } from '../support/world.ts'
@@ -21,7 +21,7 @@ conversations:
       - text: "My key is sk-own-key-of-the-session-1, is it not?"
   - match: show it all
     turns:
-      - text: "Stripe sk_live_51Habcdefghijklmnop, database s3cr3t-of-the-project-env, bot own-bot-token-1, channel my-own-topic-1."
+      - text: "Stripe sk_live_51Habcdefghijklmnop, database s3cr3t-of-the-project-env, bot own-bot-token-1, channel my-own-topic-1, server key-of-my-mcp-server."
 `
 
 test("a session runs under the caller's config file and variables, not under the daemon's", async t => {
@@ -59,9 +59,13 @@ test("what is stored holds none of the session's own secrets", async t => {
   assert.doesNotMatch(JSON.stringify(events), /sk-own-key/)
 })
 
-test("what is stored holds neither tokens by their shape, nor the project's .env values, nor the person's own channels", async t => {
+test("what is stored holds neither tokens by their shape, nor the project's .env values, nor the person's own channels and MCP servers", async t => {
   const world = await inProcess(t, SCENARIO)
   writeFileSync(join(world.project, '.env'), 'PORT=3000\nDB_PASSWORD="s3cr3t-of-the-project-env" # local\n')
+  const server = { command: '/bin/false', args: [], env: { GITHUB_TOKEN: 'key-of-my-mcp-server' } }
+  const ofAgent = world.env['CLAUDE_CONFIG_DIR'] ?? ''
+  mkdirSync(ofAgent, { recursive: true })
+  writeFileSync(join(ofAgent, '.claude.json'), JSON.stringify({ mcpServers: { github: server } }))
   const config = join(tempDir(t), 'own.toml')
   writeFileSync(
     config,
@@ -75,7 +79,7 @@ test("what is stored holds neither tokens by their shape, nor the project's .env
   await viewWhen(world.daemon, id, ({ status }) => status === 'completed')
   assert.equal(
     bodiesOf(await world.log(id), 'agent.said')[0]?.text,
-    'Stripe sk_live_[hidden], database [hidden], bot [hidden], channel [hidden].',
+    'Stripe sk_live_[hidden], database [hidden], bot [hidden], channel [hidden], server [hidden].',
   )
 })
 

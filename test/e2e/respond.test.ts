@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { SessionView } from '../../src/domain/api.ts'
 import type { StoredEvent } from '../../src/domain/event.ts'
 import { type AgentWorld, agentWorld } from './agent-world.ts'
 import { onTerminal } from './pty.ts'
@@ -60,16 +59,10 @@ test('a call that waits is drawn as a permission, listed with its number, and a 
   assert.equal((await pcc.run(['pending'])).stdout, 'Nothing waits for you.\n')
 })
 
-test('another login cannot answer: the decision stays open and says which shell can; a no by number reaches the model with its reason', async t => {
+test('a no by number reaches the model with its reason, also from a shell with another login', async t => {
   const { pcc, project } = await parked(t, 'make the file')
-  const stranger = { env: { ANTHROPIC_API_KEY: 'sk-ant-another' } }
-  const { code, stderr } = await pcc.run(['respond', '1', '--approve'], stranger)
-  assert.equal(code, 2)
-  assert.match(stderr, /started with another login/)
-  const view = JSON.parse((await pcc.run(['status', 'night', '--json'])).stdout) as SessionView
-  assert.deepEqual([view.status, view.asks[0]?.number], ['waiting_input', 1])
-
-  const { stdout } = await pcc.run(['respond', '1', '--deny', '--reason', 'write it with the Write tool'])
+  const other = { env: { ANTHROPIC_API_KEY: 'sk-ant-another' } }
+  const { stdout } = await pcc.run(['respond', '1', '--deny', '--reason', 'write it with the Write tool'], other)
   assert.match(stdout, /^Denied: decision 1 .*\n {2}tee made\nThe session goes on; /)
   const events = eventsIn((await pcc.run(['attach', 'night', '--json'])).stdout)
   const said = events.findLast(event => event.kind === 'agent.said')

@@ -48,6 +48,15 @@ test('docs/cli.md lists every command, under its noun and in the table of comman
       `${name} is not in the table of commands of docs/cli.md`,
     )
   }
+  // `task add\|update`: alternatives of the last word before an operand.
+  const shown = [...page.replaceAll('\\|', '|').matchAll(/`(?:pcc )?([a-z][a-z |-]*)/g)].map(([, words = '']) =>
+    words.split(/\s+/).map(word => word.split('|')),
+  )
+  const missing = Object.keys(EXAMPLES).filter(path => {
+    const words = path.split(' ')
+    return words.length > 1 && !shown.some(line => words.every((word, at) => line[at]?.includes(word)))
+  })
+  assert.deepEqual(missing, [], 'docs/cli.md lists every subcommand')
 })
 
 test('commands and flags are found in a page', () => {

@@ -59,7 +59,7 @@ test('every command is described by an order without a full stop, and its help i
     command.configureOutput({ writeOut: text => (help += text), getOutHelpWidth: () => MOST_COLUMNS }).outputHelp()
     const wide = help.split('\n').filter(line => line.length > MOST_COLUMNS)
     assert.deepEqual(wide, [], path)
-    assert.match(help, /\nExamples:\n {2}pcc /, path)
+    assert.match(help, /\nExamples:\n {2}pcc /, `${path} has no examples in src/cli/examples.ts`)
   }
 })
 

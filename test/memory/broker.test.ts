@@ -39,6 +39,17 @@ test('a reader sees its own project, session and kind of agent, and what is shar
     fact('rule for reviewers', { acl: { roles: ['reviewer'], shared_at: null } }),
     fact('rule of codex', { scope: 'agent', of: 'codex' }),
     fact('rule of codex, shared', { scope: 'agent', of: 'codex', acl: { roles: [], shared_at: 900 } }),
+    fact('word of its own kind here', { scope: 'agent', of: 'claude@git-a', authority: 'agent', actor: 'agent' }),
+    fact('word of its own kind in another project', {
+      ...{ scope: 'agent', of: 'claude@git-b', authority: 'agent', actor: 'agent' },
+      acl: { roles: [], shared_at: 900 },
+    }),
+    fact('word of its own kind in nobody knows which', {
+      scope: 'agent',
+      of: 'claude',
+      authority: 'agent',
+      actor: 'agent',
+    }),
     fact('rule of codex, shared later', { scope: 'agent', of: 'codex', acl: { roles: [], shared_at: 1_100 } }),
   ]
   memory.write(records)
@@ -48,12 +59,18 @@ test('a reader sees its own project, session and kind of agent, and what is shar
       .find({ reader, limit: 50 })
       .map(({ item }) => item.text)
       .sort()
-  const usual = ['rule for all', 'rule of codex, shared', 'rule of this project', 'rule of this session']
+  const usual = [
+    'rule for all',
+    'rule of codex, shared',
+    'rule of this project',
+    'rule of this session',
+    'word of its own kind here',
+  ]
   assert.deepEqual(seen(), usual)
   assert.deepEqual(seen(agentReader({ role: 'reviewer' })), [...usual, 'rule for reviewers'].sort())
   assert.ok(seen(agentReader({ now: 1_100 })).includes('rule of codex, shared later'))
   assert.ok(seen(agentReader({ agent: 'codex' })).includes('rule of codex'))
-  assert.equal(seen(PERSON).length, 9)
+  assert.equal(seen(PERSON).length, 12)
   const byId = (look: (record: (typeof records)[number]) => unknown) =>
     records.flatMap(record => (look(record) && 'text' in record ? [record.text] : [])).sort()
   assert.deepEqual(

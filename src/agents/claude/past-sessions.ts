@@ -108,13 +108,17 @@ export function isOwnTranscript(path: string, { env, cwd }: Pick<TranscriptLooku
 const LONGEST_NAME = 200
 
 /** What Claude Code needs in a sandbox: of all conversations only those of its directory. An id of another one may be forged. */
-export function sandboxNeeds({ cwd }: Pick<OpenSession, 'cwd'>): SandboxNeeds {
+export function sandboxNeeds({ cwd, strictMcp }: Pick<OpenSession, 'cwd' | 'strictMcp'>): SandboxNeeds {
   const { folder } = CLAUDE_NEEDS
   const name = conversationsOf(cwd)
   const own = name.length > LONGEST_NAME ? [] : [`projects/${name}`]
   // Claude Code follows what it finds in its own notes, in this project and without pcc too.
   const readOnly = own.map(each => `${each}/memory`)
-  return { ...CLAUDE_NEEDS, folder: { ...folder, writable: [...folder.writable, ...own], readOnly } }
+  const { copied } = folder
+  // Keys of servers that are not started are of no use to the agent.
+  const config = copied && { ...copied, without: strictMcp ? ['mcpServers'] : [] }
+  const writable = [...folder.writable, ...own]
+  return { ...CLAUDE_NEEDS, folder: { ...folder, writable, readOnly, ...(config && { copied: config }) } }
 }
 
 /**

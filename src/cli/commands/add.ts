@@ -7,7 +7,7 @@ import type { AddedTask } from '../../domain/task.ts'
 import { openClient } from '../connection/client.ts'
 import { sessionPath } from '../connection/connection.ts'
 import { commandContext } from '../context.ts'
-import { collect, integerOption, refuseInSession } from '../options.ts'
+import { collect, priorityOption, refuseInSession } from '../options.ts'
 import { counted } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
 import { resumeEnvironment } from '../session-env.ts'
@@ -24,7 +24,7 @@ export function addAddCommand(program: Command): void {
     .description('Add a task to a session’s queue, which it works through in one conversation')
     .argument('<session>', 'id, unique beginning of an id, or name')
     .argument('<task>', 'what to do; - reads it from standard input')
-    .option('--priority <n>', 'higher runs sooner (default: 0)', integerOption)
+    .option('--priority <n>', 'higher runs sooner (default: 0)', priorityOption)
     .option(
       '--after <task>',
       'run after this task: id, or unique beginning of an id or title; may be repeated',

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { dateTime, ownZone } from '../../base/clock.ts'
+import { dateTime, ownZone, PAST_TIMES } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { AuditEntry } from '../../domain/access.ts'
 import type { Incident } from '../../domain/incident.ts'
@@ -20,9 +20,7 @@ export function addAuditCommand(program: Command): void {
   const audit = program
     .command('audit')
     .description('Show who changed what, you and other programs; nobody can change this list')
-    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
-      parseSince(text, ownZone(), Date.now()),
-    )
+    .option('--since <time>', `only since: ${PAST_TIMES}`, text => parseSince(text, ownZone(), Date.now()))
     .option('--by <name>', 'only changes made with this key; "you" for your own')
     .option('--limit <n>', 'show at most n entries, the newest', limitOption, 50)
     .option('--json', 'print JSON')
@@ -47,9 +45,7 @@ function addIncidents(audit: Command): void {
   audit
     .command('incidents')
     .description('List recoveries that failed after their retries, the newest first')
-    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
-      parseSince(text, ownZone(), Date.now()),
-    )
+    .option('--since <time>', `only since: ${PAST_TIMES}`, text => parseSince(text, ownZone(), Date.now()))
     .option('--json', 'print JSON')
     .action(async ({ since }: { since?: number }, command: Command) => {
       const context = await commandContext(command)

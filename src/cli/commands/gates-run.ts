@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import { replaceFile } from '../../base/files.ts'
-import { neutral } from '../../base/neutral.ts'
+import { neutral, neutralOutput } from '../../base/neutral.ts'
 import { setInToml } from '../../base/toml-edit.ts'
 import { quoteForShell } from '../../base/words.ts'
 import { checkConfigText, findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
@@ -88,11 +88,11 @@ export async function runGates({ target, only = [], profile, context }: RunGates
     const results = await tryGates({
       ...{ directory, gates, only, env: context.env, isolation: loaded.config.agents.isolation, signal: stop.signal },
       sandbox,
-      onBegin: (gate, command) => context.note(`${gate}: ${command} …`),
+      onBegin: (gate, command) => context.note(`${gate}: ${neutral(command)} …`),
       onEnd: result => {
         if (context.json) return
         for (const line of resultLines(result, context.terminal)) context.out(line)
-        if (result.status !== 'passed') context.out(result.output.trimEnd().replaceAll(/^/gm, '      '))
+        if (result.status !== 'passed') context.out(neutralOutput(result.output).trimEnd().replaceAll(/^/gm, '      '))
       },
     })
     if (results.length === 0 && !stop.signal.aborted) throw new AppError('gates_none', { project })

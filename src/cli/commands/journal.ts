@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ownZone } from '../../base/clock.ts'
+import { ownZone, PAST_TIMES } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { JournalEntry, JournalPage } from '../../domain/attempt.ts'
 import { parseSince } from '../../tasks/schedules.ts'
@@ -27,9 +27,7 @@ export function addJournalCommand(program: Command): void {
     .argument('[words...]', 'only entries with all of these, in title, notes, reason or files')
     .option('--run <run>', 'only entries of this run')
     .option('--task <task>', 'only entries of this task')
-    .option('--since <time>', 'only since: 2h, 7d, 22:00, yesterday, 2026-01-31', text =>
-      parseSince(text, ownZone(), Date.now()),
-    )
+    .option('--since <time>', `only since: ${PAST_TIMES}`, text => parseSince(text, ownZone(), Date.now()))
     .option('--limit <n>', 'show at most n entries', parseLimit, 20)
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--all', 'entries of all projects')

@@ -5,7 +5,7 @@ import { dateTime, wakeTime } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
-import { faultOf } from '../../domain/limit.ts'
+import { FAULTS, faultOf } from '../../domain/limit.ts'
 import {
   matchAccounts,
   type QuotaForecast,
@@ -265,7 +265,7 @@ function gateLines({ gate, account, waiting }: Account, { terminal, at }: PageCo
   const fault = gate && !isClosed ? faultOf(gate) : undefined
   if (fault) {
     const when = waiting.length === 0 ? 'it is tried at its next use' : 'it is being tried'
-    const text = `needs ${fault === 'login' ? 'a login' : 'credit'}; ${when}: ${firstLine(gate?.reason ?? '')}`
+    const text = `needs ${FAULTS[fault].needs}; ${when}: ${firstLine(gate?.reason ?? '')}`
     lines.push(...formatWrapped(lines.length > 0 ? '' : 'Gate', text, { terminal, tone: 'yellow' }))
   }
   return lines.length > 0 ? lines : [formatRow('Gate', terminal.paint('green', 'open'))]

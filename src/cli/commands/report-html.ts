@@ -154,6 +154,7 @@ const MOST_ROWS = 120
 const MEANINGS: Record<ReportedPeriod['as'], string> = {
   done: 'done',
   failed: 'failed',
+  'sent back': 'called done, and sent back by its checks, its merge or a person',
   waiting: 'then had to wait: a limit, an answer or a pause',
   'given back': 'stopped and given back',
   'at work': 'still at work',
@@ -230,7 +231,7 @@ code,.id{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}.id{whit
 .tick{position:absolute;white-space:nowrap;transform:translateX(-50%);color:var(--soft);font-size:12px;line-height:14px;font-variant-numeric:tabular-nums}
 .tick.first{transform:none}.tick.last{transform:translateX(-100%)}
 .bar{position:absolute;top:0;height:14px;min-width:3px;border-radius:3px;background:var(--soft)}
-.bar.done{background:var(--green)}.bar.failed{background:var(--red)}.bar.waiting{background:var(--amber)}.bar.at-work{background:var(--blue)}
+.bar.done{background:var(--green)}.bar.failed{background:var(--red)}.bar.sent-back{background:var(--red);opacity:.45}.bar.waiting{background:var(--amber)}.bar.at-work{background:var(--blue)}
 .legend{color:var(--soft);font-size:13px;margin:10px 0 0}.legend span{margin-right:14px}.legend .bar{display:inline-block;position:static;width:12px;height:12px;margin-right:6px;vertical-align:-1px}
 .order{display:none}
 footer{margin-top:44px;color:var(--soft);font-size:13px}

@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { ownZone } from '../../base/clock.ts'
+import { ownZone, PAST_TIMES } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { replaceFile } from '../../base/files.ts'
 import { neutral } from '../../base/neutral.ts'
@@ -25,7 +25,7 @@ export function addReportCommand(program: Command): void {
   program
     .command('report')
     .description('Report what was done, what failed and why, what waits for you, what was spent and decided')
-    .option('--since <time>', 'from when: "22:00", "yesterday 18:00", "mon 22:00", "8h" (default: report.since)')
+    .option('--since <time>', `from when: ${PAST_TIMES} (default: report.since)`)
     .option('--until <time>', 'until when, in the same forms (default: now)')
     .option('--project <path>', 'only of this project')
     .option('--html <file>', 'write a page for the browser, with a picture of the tasks and a timeline')

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { wakeTime } from '../../base/clock.ts'
+import { neutral } from '../../base/neutral.ts'
 import type { ResumeSession, SessionView } from '../../domain/api.ts'
 import type { BudgetLimits } from '../../domain/budget.ts'
 import type { StoredEvent } from '../../domain/event.ts'
@@ -76,10 +77,19 @@ async function resumeNamedRun(
 ): Promise<number> {
   const env = await resumeEnvironment({ paths: context.paths, env: context.env, project: run.project })
   const resumed = await resumeRun(run, { ...options, env }, client)
+  if (!context.json) for (const line of notResumedLines(resumed)) context.note(line)
   if (!options.detach) return watchRun(resumed, { client, context })
   const lines = [`Run goes on: ${run.id}`, `Attach with: pcc attach ${run.id}`]
   for (const line of context.json ? [JSON.stringify(resumed, null, 2)] : lines) context.out(line)
   return 0
+}
+
+/** What of a run that goes on stands still, and what to do about it. */
+function notResumedLines({ not_resumed = [] }: RunDetail): string[] {
+  return not_resumed.flatMap(({ session, why, next }) => [
+    neutral(`${session} does not go on: ${why}`),
+    ...(next === undefined ? [] : [neutral(`  ${next}`)]),
+  ])
 }
 
 /** Longer than the check of the account's gate takes; a session that only starts slowly does not wait for its account. */

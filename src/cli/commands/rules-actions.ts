@@ -199,7 +199,7 @@ const MOST_CHANGES = 1000
 /** Decides recorded requests again under the current rules and shows those that would be decided differently. Nothing is run. */
 export async function replay(
   context: CommandContext,
-  { since, rules }: { since: number; rules?: string },
+  { since = 7 * DAY_MS, rules }: { since?: number; rules?: string },
 ): Promise<void> {
   const { paths, env, json, out, note } = context
   const userFile = trialFile(rules)

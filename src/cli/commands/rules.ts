@@ -52,7 +52,7 @@ export function addRulesCommand(program: Command): void {
     .description('Show what the rules decide about a command, or about all recorded requests; run nothing')
     .argument('[command...]', 'a shell command; quote it if it has options or special characters')
     .option('--replay', 'decide recorded requests again and show what would change')
-    .option('--since <time>', 'with --replay: how far back (12h, 7d, 2w)', parseSpan, 7 * DAY_MS)
+    .option('--since <span>', 'with --replay: how far back: 12h, 7d, 2w (default: 7d)', parseSpan)
     .option('--rules <file>', 'with this file in place of your rules, to try a change')
     .option('--json', 'print JSON')
     .action(async (words: string[], options: TestOptions, command: Command) => {
@@ -70,7 +70,7 @@ type RuleScope = { project?: boolean }
 
 interface TestOptions {
   replay?: boolean
-  since: number
+  since?: number
   rules?: string
 }
 

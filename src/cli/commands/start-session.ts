@@ -1,5 +1,5 @@
 import { AppError } from '../../base/errors.ts'
-import { parseInteger, parseShare } from '../../base/words.ts'
+import { parsePriority, parseShare } from '../../base/words.ts'
 import type { SessionView, StartSession } from '../../domain/api.ts'
 import { type BudgetLimits, parseBudget } from '../../domain/budget.ts'
 import { BRAIN_KINDS, type BrainKind, SESSION_HOSTS, type SessionHost } from '../../domain/option-values.ts'
@@ -162,7 +162,7 @@ export function readStartOptions(flags: Record<string, string | true>): StartOpt
   const maxTurns = parseOptional(text('--max-turns'), parsePositive)
   const allowedTools = parseOptional(text('--allowed-tools'), parseTools)
   const disallowedTools = parseOptional(text('--disallowed-tools'), parseTools)
-  const priority = parseOptional(text('--priority'), parseInteger)
+  const priority = parseOptional(text('--priority'), parsePriority)
   const budget = parseOptional(text('--budget'), parseBudgetLimits)
   const brain = parseOptional(text('--brain'), parseBrainKind)
   const confidence = parseOptional(text('--confidence'), parseShare)

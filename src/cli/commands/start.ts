@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { BRAIN_KINDS, SESSION_HOSTS } from '../../domain/option-values.ts'
 import { quickClient } from '../connection/client.ts'
 import { commandContext, ExitCode } from '../context.ts'
-import { budgetOption, integerOption, optionParser, shareOption } from '../options.ts'
+import { budgetOption, optionParser, priorityOption, shareOption } from '../options.ts'
 import { hasClosedBrackets, parsePositive, parseTools, type StartOptions, startSession } from './start-session.ts'
 
 /** Runs `pcc start` once its arguments are parsed. */
@@ -29,7 +29,7 @@ export function addStartCommand(program: Command, body: StartBody = start): void
     .option('--auto-resume', 'go on by itself after a limit, whatever the settings say')
     .option('--no-auto-resume', 'after a limit, wait for pcc resume')
     .option('--budget <amounts>', 'the most it may spend, as in "5 usd, 2h, 200 turns, 3M tokens"', budgetOption)
-    .option('--priority <n>', 'higher gets a free slot sooner (default: 0)', integerOption)
+    .option('--priority <n>', 'higher gets a free slot sooner (default: 0)', priorityOption)
     .addOption(new Option('--brain <kind>', 'what forms opinions beside the rules').choices(BRAIN_KINDS))
     .option('--brain-model <name>', "the brain's model")
     .option('--confidence <share>', 'lowest confidence for an answer without a person, 0 to 1', shareOption)

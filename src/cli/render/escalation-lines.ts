@@ -10,7 +10,7 @@ import { ago } from './format.ts'
 import { thingsWait } from './list-table.ts'
 import { cutAtWord, firstLine, pad, type Terminal, widthOf, wrap } from './text.ts'
 
-/** A row of what waits, or, if `isRefused`, of what was refused while the work went on. `need` without a number is no decision: it is gone when its cause is. */
+/** A row of what waits, or, if `isRefused`, of what was refused while the work went on. A need without a number cannot be answered; it disappears with its cause. */
 export type ShownEscalation = EscalationView & { need?: Need; isRefused?: boolean }
 
 /** What waits for the person, in the order in which it is shown everywhere; then what was refused. */

@@ -82,6 +82,18 @@ function supportsLinks(env: Record<string, string | undefined>): boolean {
   return ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'].includes(env['TERM_PROGRAM'] ?? '')
 }
 
+/** Our own colours and links to files, and tabs. */
+const OWN_CODES = /(\x1b\[(?:1|2|22|3[1236]|39)m|\x1b\]8;;(?:file:\/\/[\x21-\x7e]*)?\x1b\\|\t)/
+
+/** A text for a terminal: all control characters in it but our own are drawn, whoever forgot that it has words of others in it. */
+export function printable(text: string): string {
+  if (!/[^\x20-\x7e\n]/.test(text)) return text
+  return text
+    .split(OWN_CODES)
+    .map((part, at) => (at % 2 === 1 ? part : neutral(part)))
+    .join('')
+}
+
 /** The first line of a text, safe to print; `…` marks that more lines follow. */
 export function firstLine(text: string): string {
   const lines = neutral(text).trim().split('\n')

@@ -1,4 +1,5 @@
 import { agentsOf } from '../../domain/agent-choice.ts'
+import { brokenCheckKey, type Escalation } from '../../domain/escalation.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../domain/run.ts'
 import { OPEN_STATES, type Task } from '../../domain/task.ts'
@@ -165,8 +166,17 @@ async function readAttemptNow(session: SessionRow, task: Task | undefined, daemo
     landing,
     resumes_at,
     last_line: (last && toLastLine(last)) ?? session.activity,
-    decision: asks.find(({ number }) => number !== undefined)?.number ?? open?.number ?? null,
+    decision:
+      asks.find(({ number }) => number !== undefined)?.number ?? (open ? await numberInPending(open, daemon) : null),
   }
+}
+
+/** The number under which `pcc pending` lists it: tasks whose checks cannot run for one reason are one row there. */
+async function numberInPending(open: Escalation, { store }: DaemonContext): Promise<number> {
+  const key = brokenCheckKey(open)
+  if (key === undefined) return open.number
+  const same = (await store.escalations.list({ states: ['open'] })).filter(row => brokenCheckKey(row) === key)
+  return same[0]?.number ?? open.number
 }
 
 function landingOf({ state }: Task): AttemptNow['landing'] {

@@ -51,8 +51,9 @@ export function runActions(daemon: DaemonContext) {
       return readFreshDetail(run.id, daemon)
     },
     async resume(run: RunRow, env?: Record<string, string>): Promise<RunDetail> {
-      await runs.resume(refuseOver(run).id, env)
-      return readFreshDetail(run.id, daemon)
+      const not_resumed = await runs.resume(refuseOver(run).id, env)
+      await daemon.supervisor.tryMended()
+      return { ...(await readFreshDetail(run.id, daemon)), ...(not_resumed.length > 0 && { not_resumed }) }
     },
   }
 }

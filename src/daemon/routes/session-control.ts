@@ -5,7 +5,9 @@ import { TmuxSessionFolder } from '../../agents/tmux/session-folder.ts'
 import { AppError } from '../../base/errors.ts'
 import { ResumeSession, type SessionView, statusOf } from '../../domain/api.ts'
 import type { CheckpointLine, CheckpointView } from '../../domain/checkpoint.ts'
+import { vendorOf } from '../../domain/vendors.ts'
 import type { SessionRow } from '../../store/tables.ts'
+import { chosenAgent } from '../../supervisor/context.ts'
 import type { LiveSession } from '../../supervisor/session/context.ts'
 import { endLeftInTerminal, pauseWaitingSession, stopWaitingSession } from '../../supervisor/session/settle.ts'
 import type { DaemonContext } from '../context.ts'
@@ -47,7 +49,10 @@ export function sessionActions(daemon: DaemonContext) {
     },
     async resume(row: SessionRow, options: ResumeSession): Promise<SessionView> {
       refuseAtWork(row, daemon)
-      return resume(row, { ...options, reason: 'resumed by a person' }, daemon)
+      // Whoever names a login means that one; without one the session keeps its own.
+      const { credentials } = vendorOf(chosenAgent(row).kind)
+      const onlyHere = credentials.some(([variable]) => options.env?.[variable])
+      return resume(row, { ...options, onlyHere, reason: 'resumed by a person' }, daemon)
     },
     async interrupt(row: SessionRow): Promise<SessionView> {
       const run = await liveSession(row, daemon)
@@ -131,7 +136,7 @@ function forgetAgentProcess({ id, options }: SessionRow, { paths, supervisor }: 
 /** With `attach`, a person counts as attached from the first moment, so that early asks are put to them. */
 async function resume(
   row: SessionRow,
-  { attach, ...options }: ResumeSession & { reason: string },
+  { attach, ...options }: ResumeSession & { reason: string; onlyHere?: boolean },
   daemon: DaemonContext,
 ) {
   const leave = attach ? daemon.terminals.expect(row.id) : undefined

@@ -81,12 +81,16 @@ export async function readSession(row: SessionRow, daemon: DaemonContext): Promi
 /** Finds the session that a route's `:ref` names: by its own id or name, or by the id of its task. */
 export async function findSession(params: unknown, daemon: DaemonContext): Promise<SessionRow> {
   const { ref } = parseRequest(Ref, params, 'a session route')
-  if ((await findKind(ref, daemon)) === 'task') return findSessionOfTask(ref, daemon)
+  const kind = await findKind(ref, daemon)
+  if (kind === 'task') return findSessionOfTask(ref, daemon)
+  if (kind === 'run' || RUN_ID.test(ref)) {
+    const { id } = await daemon.store.runs.resolve(ref)
+    throw new AppError('run_not_session', { id })
+  }
   try {
     return await daemon.store.sessions.resolve(ref)
   } catch (error) {
     const isUnknown = error instanceof AppError && error.code === 'session_unknown'
-    if (isUnknown && RUN_ID.test(ref)) throw new AppError('run_unknown', { ref })
     if (!isUnknown) throw error
     // The id of a task in the file that it was imported from names it, too.
     if (!TASK_ID.test(ref) && (await daemon.store.tasks.named(ref)).length === 0) throw error

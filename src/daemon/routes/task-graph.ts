@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import { type AddedTask, AddTask, AT_WORK, type Task, type TaskState, type TaskView } from '../../domain/task.ts'
-import { type ImportReply, ImportTasks, NoteOnTask, SayOfTask } from '../../domain/task-requests.ts'
+import { type ImportReply, ImportTasks, MAX_IMPORT_BYTES, NoteOnTask, SayOfTask } from '../../domain/task-requests.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { importTasks, tryImport } from '../../tasks/files/import-tasks.ts'
@@ -51,8 +51,8 @@ export function graphActions(daemon: DaemonContext) {
         return tasks.view(await tasks.removeDependency(task, blocker, tx), tx)
       }),
     async import({ project, tasks: imported, ...options }: ImportTasks): Promise<ImportReply> {
-      const { copy = false, update = false } = options
-      const where = { project: await realOrGiven(project), copy, update }
+      const { copy = false, update = false, file } = options
+      const where = { project: await realOrGiven(project), copy, update, file }
       const deps = { store, clock: systemClock }
       const { added, updated, same, over, byTitle } = options.dry_run
         ? await tryImport(imported, where, deps)
@@ -111,17 +111,44 @@ export function graphRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   })
 }
 
-/** Room for twenty thousand tasks with a page of text each. */
-const MAX_IMPORT_BYTES = 64_000_000
-
 const STATE_BY_VERB = { done: 'done', fail: 'failed', reset: 'ready', cancel: 'cancelled' } as const
 
-/** The events of the task itself, and those about it of the session whose queue it was in. */
+/** The events of the task itself, and those about it of the sessions that worked on it. */
 export async function readTaskEvents({ id, session_id }: Task, { store }: DaemonContext): Promise<StoredEvent[]> {
-  const own = await store.events({ subject: id })
-  const queue = session_id === null ? [] : await store.events({ subject: session_id })
-  const about = queue.filter(({ kind, body }) => kind.startsWith('task.') && 'task_id' in body && body.task_id === id)
-  return [...own, ...about].sort((a, b) => a.id - b.id)
+  const attempts = await store.runs.attempts({ task: id })
+  const sessions = new Set([
+    ...attempts.map(attempt => attempt.session_id),
+    ...(session_id === null ? [] : [session_id]),
+  ])
+  const found = await store.events({ subject: id })
+  for (const subject of sessions) {
+    const queue = await store.events({ subject })
+    found.push(
+      ...queue.filter(({ kind, body }) => kind.startsWith('task.') && 'task_id' in body && body.task_id === id),
+    )
+  }
+  const events = found.sort((a, b) => a.id - b.id)
+  return numberAttempts(
+    events,
+    attempts.map(({ number }) => number),
+  )
+}
+
+/**
+ * The events of a task's attempts with the numbers that the attempts have. A daemon that takes over a task from a dead one raises the number
+ * on the task, so that the dead one can report nothing; to a person the attempt goes on.
+ */
+function numberAttempts(events: StoredEvent[], numbers: readonly number[]): StoredEvent[] {
+  const isBegin = ({ kind, body }: StoredEvent) => kind === 'task.started' && body.from === 'ready'
+  // A task that a session worked on without a run, or whose old events are gone, has no such list.
+  if (events.filter(isBegin).length !== numbers.length) return events
+  let begun = 0
+  return events.map(event => {
+    if (isBegin(event)) begun += 1
+    const attempt = numbers[begun - 1]
+    if (attempt === undefined || !event.kind.startsWith('task.') || !('attempt' in event.body)) return event
+    return { ...event, body: { ...event.body, attempt } } as StoredEvent
+  })
 }
 
 const QueuedTask = z.object({ task: z.string().min(1) })

@@ -1,7 +1,7 @@
+import { MAX_TITLE } from '../../domain/task-requests.ts'
 import { toLine } from '../../human/notify/notice.ts'
 import { EXTERNAL_TEXT, fenceText, stripInvisible } from '../../supervisor/brief/prompt-text.ts'
 
-const MAX_TITLE = 200
 const MAX_TEXT = 20_000
 
 /** Text of somebody outside on one line, for a title or a reason. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isZone } from '../../base/clock.ts'
+import { isZone, PAST_TIMES } from '../../base/clock.ts'
 import { JournalEntry } from '../attempt.ts'
 import { BUDGET_SCOPES, type BudgetView, MEASURES, PURPOSES } from '../budget.ts'
 import { AnswerEscalation, EscalationState, EscalationView, TaskAfterAnswer } from '../escalation.ts'
@@ -88,11 +88,12 @@ const worktree = {
   reach: 'found',
   params: ofTask,
   method: 'POST',
+  creates: false,
   scope: 'work',
   guardedBy: 'readWorktree',
 } as const
 const merge = { noun: 'Merges', reach: 'found', params: z.object({ merge: Ref }) } as const
-const orderMerge = { ...merge, method: 'POST', scope: 'work', guardedBy: 'readMerge' } as const
+const orderMerge = { ...merge, method: 'POST', creates: false, scope: 'work', guardedBy: 'readMerge' } as const
 const InProject = z.strictObject({ project: Project.optional() })
 
 export const OVERVIEW_ROUTES = {
@@ -123,6 +124,7 @@ export const OVERVIEW_ROUTES = {
   answerEscalation: {
     ...decision,
     method: 'POST',
+    creates: false,
     path: '/escalations/{number}/answer',
     scope: 'decide',
     summary: 'Answer a decision. The answer is recorded under the name of the key.',
@@ -178,6 +180,7 @@ export const OVERVIEW_ROUTES = {
   },
   holdQuota: {
     method: 'POST',
+    creates: false,
     path: '/quota/hold',
     noun: 'Quota and budgets',
     scope: 'decide',
@@ -189,6 +192,7 @@ export const OVERVIEW_ROUTES = {
   },
   releaseQuota: {
     method: 'POST',
+    creates: false,
     path: '/quota/release',
     noun: 'Quota and budgets',
     scope: 'decide',
@@ -211,6 +215,7 @@ export const OVERVIEW_ROUTES = {
   },
   resetBudget: {
     method: 'POST',
+    creates: false,
     path: '/budgets/reset',
     noun: 'Quota and budgets',
     scope: 'decide',
@@ -279,7 +284,7 @@ export const OVERVIEW_ROUTES = {
     path: '/report',
     noun: 'Overview',
     scope: 'read',
-    summary: 'Read what happened since a time, such as `22:00`, `yesterday 18:00` or `8h`.',
+    summary: `Read what happened since a time: ${PAST_TIMES}.`,
     reach: 'query',
     query: InProject.extend({
       since: z.string().trim().min(1).max(100),

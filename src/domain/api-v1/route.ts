@@ -21,8 +21,8 @@ export interface ApiRoute {
   reply: z.ZodType
   /** 200 by default. */
   status?: 200 | 201
-  /** It makes something new: a repeated request with the same `Idempotency-Key` gets the first reply. */
-  creates?: true
+  /** Whether it makes something new, so that a repeated request with the same `Idempotency-Key` gets the first reply. Every POST says it. */
+  creates?: boolean
   /** The reply has an `ETag`; with a list, one that these fields do not change, which only say how things stand at this moment. */
   versioned?: true | readonly string[]
   /** The route that reads what this one changes: `If-Match` takes its `ETag`. */

@@ -5,6 +5,7 @@ import { TaskView } from '../task.ts'
 import {
   ImportReply,
   ImportTasks,
+  MAX_IMPORT_BYTES,
   MAX_IMPORTED,
   NoteOnTask,
   SayOfTask,
@@ -31,9 +32,6 @@ export const EventView = z.object({
   kind: z.string(),
   body: z.record(z.string(), z.unknown()),
 })
-
-/** Twenty thousand tasks with some lines of text each. */
-const MAX_IMPORT_BYTES = 16_000_000
 
 export const TASK_ROUTES = {
   createTask: {
@@ -90,6 +88,7 @@ export const TASK_ROUTES = {
   moveTask: {
     ...change,
     method: 'POST',
+    creates: false,
     path: '/tasks/{task}/move',
     summary: 'Order the state of a task. `done` needs the scope `decide`: it overrides the gates.',
     body: SayOfTask.extend({ to: z.enum(['done', 'failed', 'ready', 'cancelled']) }),
@@ -99,6 +98,7 @@ export const TASK_ROUTES = {
   cancelTask: {
     ...change,
     method: 'POST',
+    creates: false,
     path: '/tasks/{task}/cancel',
     summary: 'Cancel a task and all its parts; an agent that works on it is interrupted.',
     body: SayOfTask.default({}),
@@ -116,6 +116,7 @@ export const TASK_ROUTES = {
   addDependency: {
     ...change,
     method: 'POST',
+    creates: false,
     path: '/tasks/{task}/dependencies',
     summary: 'Let a task come after another one.',
     body: z.strictObject({ after: Ref }),
@@ -166,6 +167,7 @@ export const TASK_ROUTES = {
   guideTask: {
     ...change,
     method: 'POST',
+    creates: false,
     path: '/tasks/{task}/guidance',
     summary: 'Add guidance to a task; an agent that works on it gets it at once.',
     body: GuideTask,

@@ -34,13 +34,21 @@ const MOMENTS = ['left_ms', 'last_line', 'quota', 'activity', 'plan', 'tokens', 
 const steerRun = {
   ...run,
   method: 'POST',
+  creates: false,
   scope: 'work',
   reply: RunDetail,
   versioned: MOMENTS,
   guardedBy: 'readRun',
 } as const
 const session = { noun: 'Sessions', reach: 'found', params: z.object({ session: Ref }) } as const
-const order = { ...session, method: 'POST', scope: 'work', reply: SessionView, guardedBy: 'readSession' } as const
+const order = {
+  ...session,
+  method: 'POST',
+  creates: false,
+  scope: 'work',
+  reply: SessionView,
+  guardedBy: 'readSession',
+} as const
 
 export const WORK_ROUTES = {
   startRun: {
@@ -158,6 +166,7 @@ export const WORK_ROUTES = {
     reply: AddedTask,
     status: 201,
     creates: true,
+    maxBytes: LONG_TEXT_BYTES,
   },
   answerAsk: {
     ...order,
@@ -218,6 +227,7 @@ export const WORK_ROUTES = {
   },
   continueFeature: {
     method: 'POST',
+    creates: false,
     path: '/features/{feature}/continue',
     noun: 'Features',
     scope: 'work',

@@ -24,7 +24,7 @@ export class PathIndex {
     return (this.#byFolder.get(folder) ?? []).filter(path => endings.includes(endingOf(path)))
   }
 
-  /** The files whose path without its ending is this, or ends with it; the nearest to `from` come first, and only they if there are several equally named. */
+  /** The files whose path without its ending is this, or ends with it; the nearest to `from` come first, and if several have the same name, only the nearest are returned. */
   endingWith(tail: string, endings: readonly string[], from: string): string[] {
     const found = (this.#byStem.get(stemOf(tail)) ?? []).filter(
       path => endings.includes(endingOf(path)) && isTail(withoutEnding(path), tail),

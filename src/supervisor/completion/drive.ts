@@ -9,7 +9,7 @@ import {
 } from '../../domain/evidence.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
-import { type ContinueResult, continueRebase } from '../../workspace/merge/continue-rebase.ts'
+import { type ContinueResult, continueRebase } from '../../workspace/merge/continue-replay.ts'
 import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
 import { enqueueMerge } from '../../workspace/merge/queue.ts'
 import { commitLeftovers } from '../../workspace/verify/commit-leftovers.ts'

@@ -53,6 +53,8 @@ export interface AskAgentDeps {
   admits(account: string): Promise<AccountAdmission>
   /** The vendor has refused the account until a time. */
   limited(account: string, limit: Limit): Promise<void>
+  /** The vendor has answered: what kept the account closed is over. */
+  answered(account: string): Promise<void>
   /** Throws `budget_spent` if the project or the day has nothing left. */
   refuseSpent(spender: Spender, ready: PreparedSession): Promise<void>
   spent(spender: Spender, used: AskedUse): Promise<void>
@@ -109,6 +111,7 @@ export async function askAgent<T>(
   try {
     const limited = (limit: Limit) => deps.limited(ready.account, limit)
     const value = await converse(session, question, { meter, limited, manifest: ready.manifest })
+    await deps.answered(ready.account)
     return { value, model: meter.model ?? null, cost_usd: meter.cost_usd }
   } catch (error) {
     signal.throwIfAborted()

@@ -45,6 +45,7 @@ export function openProposals({ supervisor, gates, refuseWhenFull, gatesChanged 
     },
     classify: async question => policy.classify(question),
     admits: account => gates.admits(account),
+    answered: account => gates.reopen(account),
     async limited(account, limit) {
       await gates.close(account, limit)
       await gatesChanged()

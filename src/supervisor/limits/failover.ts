@@ -3,7 +3,7 @@ import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import type { AgentChoice, HandOver, HandOverCause, RestingAgent } from '../../domain/agent-choice.ts'
 import { findManifest } from '../../domain/agents/find-manifest.ts'
 import type { NewEvent } from '../../domain/event.ts'
-import { faultOf } from '../../domain/limit.ts'
+import { FAULT_NAMES, FAULTS, faultOf } from '../../domain/limit.ts'
 import { ACCOUNT_FAULTS, type FailureKind } from '../../domain/session.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { chosenAgent, prepareResumed, type SupervisorContext } from '../context.ts'
@@ -140,8 +140,7 @@ function wakeSooner(ending: LiveSessionEnding, lookAt: number | undefined, now: 
 
 /** Failures of an agent that was handed a task, before it has done anything: they say nothing about the task. */
 const CANNOT_BEGIN = new Set<FailureKind>([
-  'auth',
-  'billing',
+  ...FAULT_NAMES.map(fault => FAULTS[fault].failure),
   'agent_missing',
   'agent_crashed',
   'model_not_found',

@@ -126,14 +126,19 @@ export function summarizeDecisions(events: readonly StoredEvent[]): DecisionsTak
   }
 }
 
-/** The requests that were refused without a person, each once. What can still be allowed is among the open rows of the list. */
+/**
+ * The requests that were refused without a person, each once. What can still be allowed is among the open rows of the list; what a person
+ * allowed afterwards was refused no longer.
+ */
 export function listRefused(events: readonly StoredEvent[], open: readonly Need[]): RefusedRequest[] {
   const requests = new Map<string, RefusedRequest>()
   for (const { kind, time, subject, body } of events) {
-    if (kind !== 'permission.decided' || body.verdict !== 'deny' || isPerson(body.by)) continue
+    if (kind !== 'permission.decided') continue
     const what = `${body.tool} ${body.target}`
-    const { count = 0, at = time } = requests.get(what) ?? {}
     const next = open.find(({ kind, text }) => kind === 'refused' && text === what)?.next ?? null
+    if (isPerson(body.by) && body.verdict === 'allow' && next === null) requests.delete(what)
+    if (body.verdict !== 'deny' || isPerson(body.by)) continue
+    const { count = 0, at = time } = requests.get(what) ?? {}
     requests.set(what, { what, why: reasonForPerson(body), count: count + 1, at, session_id: subject, next })
   }
   return [...requests.values()].slice(0, MAX_SHOWN)

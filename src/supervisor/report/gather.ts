@@ -37,7 +37,7 @@ const KINDS: readonly EventKind[] = [
   ...(['agent.started', 'usage.reported', 'model.asked', 'turn.ended', 'tool.finished', 'limit.hit'] as const),
   ...(['permission.decided', 'question.answered', 'session.ended', 'session.resumed'] as const),
   ...(['task.started', 'task.waiting', 'task.verifying', 'task.verified', 'task.readied', 'task.blocked'] as const),
-  ...(['task.finished', 'task.failed', 'task.cancelled', 'task.deleted', 'schedule.skipped'] as const),
+  ...(['task.finished', 'task.failed', 'task.returned', 'task.cancelled', 'task.deleted', 'schedule.skipped'] as const),
 ]
 
 /** Reports what happened between two moments, in all projects or in one. */

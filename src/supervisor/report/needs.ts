@@ -191,14 +191,18 @@ async function listHeldUpMerges({ store }: Facts): Promise<Need[]> {
 }
 
 /** Accounts that a person has to mend, as long as a session uses them or waits for them: a try that has not succeeded mends nothing. */
-async function listAccounts({ store, standing, faults, openRuns, now = Date.now }: Facts): Promise<Need[]> {
+async function listAccounts(facts: Facts): Promise<Need[]> {
+  const { store, faults, openRuns, now = Date.now } = facts
   if (faults.length === 0) return []
+  const standing: SessionRow[] = []
+  for (const row of facts.standing) if (!isPausedByPerson(row) && (await hasWork(row, facts))) standing.push(row)
   const live = await store.sessions.list({ only: 'live' })
   const sessions = [...standing, ...(await store.sessions.waiting()), ...live]
+  const ofRuns = await listAccountsOfRuns(facts)
   const labels = new Map((await store.quota.accounts()).map(({ account, label }) => [account, label]))
   return faults.flatMap((gate): Need[] => {
     const waiting = sessions.filter(({ account }) => account === gate.account)
-    const isClosed = openRuns.length > 0 && (gate.closed_until ?? 0) > now()
+    const isClosed = ofRuns.has(gate.account) && (gate.closed_until ?? 0) > now()
     if (waiting.length === 0 && !isClosed) return []
     const [cause = '', ...remedy] = (gate.reason ?? '').split('\n')
     return [
@@ -215,6 +219,17 @@ async function listAccounts({ store, standing, faults, openRuns, now = Date.now 
       },
     ]
   })
+}
+
+/** The accounts on which open runs go on: those of their last sessions, because a person may have given a run another login. */
+async function listAccountsOfRuns({ store, openRuns }: Facts): Promise<Set<string | null>> {
+  const accounts = new Set<string | null>()
+  for (const { id } of openRuns) {
+    const last = (await store.runs.attempts({ run: id })).at(-1)
+    const session = last && (await store.sessions.get(last.session_id))
+    if (session) accounts.add(session.account)
+  }
+  return accounts
 }
 
 /** The remedy of the session that met the fault, with another one to go on with if that one no longer waits. */
@@ -256,7 +271,7 @@ async function listSessions(facts: Facts): Promise<Need[]> {
     const { id, name, project, task_id, priority, ended_as, status_reason, ended_at, account, created_at } = row
     const task = task_id === null ? undefined : tasks.get(task_id)
     if (asked.has(id) || (task && refused.has(task.id)) || (account !== null && mended.has(account))) continue
-    if (status_reason?.startsWith(PAUSED_BY_PERSON) || !(await hasWork(row, facts))) continue
+    if (isPausedByPerson(row) || !(await hasWork(row, facts))) continue
     const isAsking = ended_as === 'waiting_input'
     needs.push({
       ...NOTHING_MORE,
@@ -276,8 +291,9 @@ function findCommand(reason: string | null): string | undefined {
   return /^pcc resume .*|(?<=: )pcc respond \d+ --approve --again(?=;|$)/m.exec(reason ?? '')?.[0]
 }
 
-/** How the reason of a session begins that a person has paused. */
-const PAUSED_BY_PERSON = 'paused by a person'
+function isPausedByPerson({ status_reason }: SessionRow): boolean {
+  return status_reason?.startsWith('paused by a person') === true
+}
 
 /** Whether the session would work on something if it went on. */
 async function hasWork({ id, task_id }: SessionRow, { tasks, store }: Facts): Promise<boolean> {

@@ -47,6 +47,8 @@ export function readTaskStories(
       story.attempts += 1
       story.periods.push({ task_id: id, title, from: since, to: event.time, as: closes })
     }
+    if (event.kind === 'task.returned') rejectLast(story, 'sent back')
+    if (closes === 'given back' && 'from' in event.body && CHECKED.has(event.body.from)) rejectLast(story, 'failed')
     if (event.kind === 'task.started') {
       const period: ReportedPeriod = { task_id: id, title, from: event.time, to: until, as: 'at work' }
       story.attempts += event.body.from === 'waiting' ? 0 : 1
@@ -56,6 +58,15 @@ export function readTaskStories(
     Object.assign(story, storyChange(event, story))
   }
   return [...stories.values()].filter(({ last }) => last !== 'untouched')
+}
+
+/** The states in which work that its agent called done is looked at. */
+const CHECKED: ReadonlySet<string> = new Set(['verifying', 'merging'])
+
+/** What the agent called done was not accepted. */
+function rejectLast({ periods }: TaskStory, as: ReportedPeriod['as']): void {
+  const last = periods.at(-1)
+  if (last?.as === 'done') last.as = as
 }
 
 function newStory(id: string): TaskStory {

@@ -1,5 +1,6 @@
 import type { PastAttempt, RunOutcome } from '../../domain/attempt.ts'
 import { type Amounts, amountWords, type BudgetLimits, MEASURES, NOTHING_SPENT } from '../../domain/budget.ts'
+import { FAULT_NAMES, FAULTS } from '../../domain/limit.ts'
 import type { MergeState } from '../../domain/merge.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import { type FailureKind, isTransient } from '../../domain/session.ts'
@@ -212,7 +213,7 @@ export type RetryPlan =
   | { again: false; why: string; story: string }
 
 /** Failures that neither another attempt nor another model can fix: a person has to act first. */
-const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(['auth', 'billing'])
+const NEEDS_A_PERSON: ReadonlySet<FailureKind> = new Set(FAULT_NAMES.map(fault => FAULTS[fault].failure))
 
 /** Faults of the surroundings that a person mends: a program that is not there, a model that the vendor does not know. They use no retry. */
 const MENDED: ReadonlySet<FailureKind> = new Set(['agent_missing', 'model_not_found'])

@@ -4,7 +4,7 @@ import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
 import { faultOf } from '../../domain/limit.ts'
-import type { RunDetail, RunPlan, StartRun } from '../../domain/run.ts'
+import type { NotResumed, RunDetail, RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
@@ -170,12 +170,15 @@ export class RunManager {
     })
   }
 
-  /** Goes on. With `env`, a run whose account cannot be used goes on with that environment, which may hold another key. */
-  async resume(id: string, env?: Record<string, string>): Promise<void> {
+  /**
+   * Goes on. With `env`, a run whose account cannot be used goes on with that environment, which may hold another key. Returns the
+   * sessions that could not go on.
+   */
+  async resume(id: string, env?: Record<string, string>): Promise<NotResumed[]> {
     const replacing = env && (await this.#waitsForMending(id)) ? env : undefined
     if (replacing) await this.#keepEnvironment(id, replacing)
     // Its sessions come first: a check would take a session that is about to resume for one that waits, and begin another task.
-    await this.#eachSession(id, async session => {
+    const failures = await this.#eachSession(id, async session => {
       // It may have to finish a call of the model first.
       if (this.#pausing.has(session) && !(await this.#isOver(session))) this.#pausing.set(session, 'goes on')
       else await this.#deps.resume(session, replacing)
@@ -184,6 +187,7 @@ export class RunManager {
     // While the run was paused, finished work was not verified or merged.
     await this.#deps.completeAgain()
     this.look(id)
+    return failures
   }
 
   /** Whether a session of the run waits for an account that a person has to mend, or for a vendor that does not answer. */
@@ -193,8 +197,10 @@ export class RunManager {
       const session = await store.sessions.get(session_id)
       const gate = session?.account == null ? undefined : await store.gates.get(session.account)
       // A fault stays until a call succeeds, also while a session tries the account.
+      if (gate && faultOf(gate)) return true
       const isPaused = session?.state === 'ended' && session.ended_as === 'paused'
-      if ((gate && faultOf(gate)) || (isPaused && session.retries > 0)) return true
+      // Work that was sent back to its agent waits for no vendor.
+      if (isPaused && session.retries > 0 && session.options.landing?.told === undefined) return true
     }
     return false
   }
@@ -246,12 +252,20 @@ export class RunManager {
     })
   }
 
-  /** Applies `work` to each open session of a run. Waits for a check under way first: the session that it starts has no row yet. */
-  async #eachSession(id: string, work: (session: string) => Promise<void>): Promise<void> {
+  /**
+   * Applies `work` to each open session of a run, and returns those for which it failed. Waits for a check under way first: the session
+   * that it starts has no row yet.
+   */
+  async #eachSession(id: string, work: (session: string) => Promise<void>): Promise<NotResumed[]> {
     await this.#worker.idle(id)
-    for (const { session_id } of await openAttempts(id, this.#deps.store)) {
-      await work(session_id).catch(error => this.#deps.log.warn({ run: id, session: session_id, error }, 'not steered'))
+    const failures: NotResumed[] = []
+    for (const { session_id: session } of await openAttempts(id, this.#deps.store)) {
+      await work(session).catch(error => {
+        this.#deps.log.warn({ run: id, session, error }, 'not steered')
+        failures.push({ session, why: messageOf(error), ...(error instanceof AppError && { next: error.next }) })
+      })
     }
+    return failures
   }
 
   async #failed(id: string, error: unknown): Promise<undefined> {

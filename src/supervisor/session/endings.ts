@@ -6,7 +6,7 @@ import { AGENTS, isAgentKind } from '../../domain/agents/agent-registry.ts'
 import { agentMissingError, findManifest } from '../../domain/agents/find-manifest.ts'
 import type { NewEscalation } from '../../domain/escalation.ts'
 import type { NewEvent } from '../../domain/event.ts'
-import type { AccountFault, Limit } from '../../domain/limit.ts'
+import { type AccountFault, FAULTS, type Limit } from '../../domain/limit.ts'
 import type { Failure } from '../../domain/session.ts'
 import { notLoggedIn, vendorOf } from '../../domain/vendors.ts'
 import { workDirectory } from '../../domain/worktree.ts'
@@ -73,7 +73,7 @@ export function waitsForMending(
   return {
     as: 'paused',
     reason: `${reason}\n${fault === 'login' ? howItGoesOn(live) : GOES_ON}`,
-    failure: fault === 'login' ? 'auth' : 'billing',
+    failure: FAULTS[fault].failure,
     resumesAt: resumesAt ?? undefined,
     retries: live.row.retries,
     task: taskAfter(text, reason, resumesAt),
@@ -99,17 +99,25 @@ function withNewKey(key: string, { id, row }: LiveSession): string {
 
 /** What a person does about an account that cannot be used. */
 export function remedyFor(fault: AccountFault, live: LiveSession): string {
+  switch (fault) {
+    case 'login':
+      return howToLogIn(live)
+    case 'credit':
+      return "Look at the account's balance and plan."
+    default:
+      return unreachable(fault)
+  }
+}
+
+function howToLogIn(live: LiveSession): string {
   const { row, settings } = live
   const key = keyIn(live)
-  if (fault === 'login' && key !== undefined) return withNewKey(key, live)
-  if (fault === 'login') {
-    const { credentials, login } = vendorOf(settings.driver.agent)
-    const [variable] = credentials[0] ?? []
-    if (variable === undefined) return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
-    // A key that is set later in some shell is not seen by what waits already.
-    return `Log in with: ${login.command || 'the agent itself'}. Or, with a key: ${withNewKey(variable, live)}`
-  }
-  return "Look at the account's balance and plan."
+  if (key !== undefined) return withNewKey(key, live)
+  const { credentials, login } = vendorOf(settings.driver.agent)
+  const [variable] = credentials[0] ?? []
+  if (variable === undefined) return notLoggedIn({ kind: settings.driver.agent, name: row.agent }).next
+  // A key that is set later in some shell is not seen by what waits already.
+  return `Log in with: ${login.command || 'the agent itself'}. Or, with a key: ${withNewKey(variable, live)}`
 }
 
 /** The event of a limit that was met on the way to an ending. */

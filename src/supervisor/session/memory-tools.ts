@@ -2,6 +2,7 @@ import { DAY_MS } from '../../base/clock.ts'
 import type { ToolReply } from '../../domain/agent-tools.ts'
 import type { Config } from '../../domain/config/settings.ts'
 import {
+  agentIn,
   type FACT_CATEGORIES,
   type MemoryReader,
   type MemoryRecord,
@@ -107,7 +108,7 @@ function recordOf(
   const scope = {
     project: { scope: 'project', of: reader.projects[0] ?? '' },
     session: { scope: 'session', of: row.id },
-    me: { scope: 'agent', of: row.agent },
+    me: { scope: 'agent', of: agentIn(row.agent, reader.projects[0] ?? '') },
   } as const
   const base = {
     ...({

@@ -2,8 +2,9 @@ import { realpath } from 'node:fs/promises'
 import type { ResumeConsent } from '../../agents/limits/resume-times.ts'
 import type { DriverRequest } from '../../agents/open.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
-import { readEnvSecrets } from '../../base/env-files.ts'
+import { readEnvSecrets, readServerSecrets } from '../../base/env-files.ts'
 import { AppError } from '../../base/errors.ts'
+import { agentSettings } from '../../base/sandbox/home.ts'
 import { chainBrains } from '../../brain/chain.ts'
 import { rulesBrain } from '../../brain/rules/question.ts'
 import { accountOf, formerAccounts } from '../../domain/account.ts'
@@ -254,6 +255,7 @@ export async function prepare(request: PrepareRequest, deps: PrepareDeps): Promi
       ...[...new Set([project, place?.top, place?.directory])].flatMap(folder =>
         folder ? readEnvSecrets(folder) : [],
       ),
+      ...(manifest.sandbox?.folder ? readServerSecrets(agentSettings(manifest.sandbox.folder, env), project) : []),
     ],
     settings: {
       ...(request.config !== undefined && { config: request.config }),

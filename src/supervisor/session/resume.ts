@@ -1,5 +1,6 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
+import { quoteForShell } from '../../base/words.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { type Escalation, type EscalationAnswer, isSettled } from '../../domain/escalation.ts'
 import { faultOf } from '../../domain/limit.ts'
@@ -36,6 +37,15 @@ export interface SessionResume {
   words?: string | undefined
 }
 
+/** How a person or the daemon asks for it: without an environment the session's own counts. */
+export interface ResumeOrder extends Omit<SessionResume, 'env'> {
+  env?: SessionResume['env'] | undefined
+  /** A login that is not the session's is refused. */
+  onlyHere?: boolean | undefined
+  /** One of several: the caller tries accounts that may be mended when all have their login, or a try of the old one would come in between. */
+  isOneOfSeveral?: boolean | undefined
+}
+
 /** Resumes a session that is paused, limited, stopped or failed, or that was given a new task after it was complete. */
 export async function resumeSession(
   row: SessionRow,
@@ -52,11 +62,11 @@ export async function resumeSession(
     return (await store.sessions.get(row.id)) ?? current
   }
   if (current.parked && current.ended_as === 'waiting_input') throw waitsForAnswer(current)
+  await refuseWithoutTasks(current, supervisor)
   const { ready, changesAccount } = await prepareMended(current, resume, supervisor)
   if (!supervisor.deps.terminals.isAttached(row.id)) refuseUngatedAgent(ready)
   if (resume.actor === 'human') await refuseSpent(current, ready.budgets, supervisor.deps)
   await retryFailedTask(current, supervisor)
-  await refuseWithoutTasks(current, supervisor)
   const withConversation = changesAccount ? { ...current, vendor_id: null } : current
   const restored = await restore(
     { row: withConversation, driver: ready.driver, env: ready.open.env, manifest: ready.manifest, from: resume.from },
@@ -186,8 +196,19 @@ function waitsForAnswer({ id, parked }: SessionRow): AppError {
   return new AppError('session_waits_for_answer', { id, number: parked?.number ?? '<number>' })
 }
 
-async function refuseWithoutTasks({ id, ended_as }: SessionRow, { deps: { tasks } }: SupervisorContext): Promise<void> {
-  if (ended_as === 'completed' && (await tasks.queue(id)).length === 0) throw new AppError('session_complete', { id })
+/** Refuses a session whose work is done, before anything else is looked at: its worktree may be gone, and its login another one. */
+async function refuseWithoutTasks(
+  { id, task_id, ended_as, project, options }: SessionRow,
+  { deps: { store, tasks } }: SupervisorContext,
+): Promise<void> {
+  const state = task_id === null ? undefined : (await store.tasks.get(task_id))?.state
+  const isDone = state === 'done' || state === 'cancelled' || (ended_as === 'completed' && state !== 'failed')
+  if (!isDone || (await tasks.queue(id)).length > 0) return
+  const next = options.place
+    ? `Add a task with: pcc task add "…", then: pcc run ${quoteForShell(project)}`
+    : `Give it a new task with: pcc add ${id} "…"`
+  const what = state === undefined ? 'nothing is left in its queue' : `its task ${task_id} is ${state}`
+  throw new AppError('session_complete', { id, what, next })
 }
 
 /** A failed task is retried when its session is resumed. */

@@ -12,6 +12,8 @@ export interface ImportOptions {
   copy: boolean
   /** The tasks come from a file that may have been imported before: those that are there are updated, and names in it are kept. */
   update?: boolean
+  /** The file as the person named it, for errors. */
+  file?: string | undefined
 }
 
 export interface ImportResult {
@@ -28,18 +30,18 @@ export interface ImportResult {
 /** Stores all tasks of a file in the caller's transaction, or none. */
 export async function importTasks(
   tasks: readonly ImportedTask[],
-  { project, copy, update = false }: ImportOptions,
+  { project, copy, update = false, file = 'the file' }: ImportOptions,
   deps: TasksTxDeps,
 ): Promise<ImportResult> {
-  refuseDuplicates(tasks)
+  refuseDuplicates(tasks, file)
   const ordered = orderTasks(tasks)
   if ('cycle' in ordered) {
-    throw tasksWrongError('the file', [
+    throw tasksWrongError(file, [
       { line: ordered.line, problem: `tasks wait for one another: ${ordered.cycle.join(' → ')}` },
     ])
   }
   const known = update && !copy ? await matchTasks(tasks, project, deps) : NONE_KNOWN
-  await refuseUnknown(tasks, known, deps)
+  await refuseUnknown(tasks, { ...known, file }, deps)
   const taken = await findTakenIds(
     tasks.filter(task => !known.matches.has(task)),
     deps,
@@ -101,7 +103,7 @@ const NONE_KNOWN: KnownTasks = { matches: new Map(), idOf: () => undefined }
 const OWN_ID = /^t-[0-9a-f]{6}$/
 
 /** With two tasks of the same id, a reference to it would be ambiguous. */
-function refuseDuplicates(tasks: readonly ImportedTask[]): void {
+function refuseDuplicates(tasks: readonly ImportedTask[], file: string): void {
   const names = new Set<string>()
   const problems: FileProblem[] = []
   for (const { id, line = 0 } of tasks) {
@@ -110,13 +112,13 @@ function refuseDuplicates(tasks: readonly ImportedTask[]): void {
       problems.push({ line, problem: `${JSON.stringify(id.slice(0, 60))} is the id of another task already` })
     names.add(id)
   }
-  if (problems.length > 0) throw tasksWrongError('the file', problems)
+  if (problems.length > 0) throw tasksWrongError(file, problems)
 }
 
 /** Refuses references to tasks that are neither in the file nor in the store. */
 async function refuseUnknown(
   tasks: readonly ImportedTask[],
-  { idOf }: KnownTasks,
+  { idOf, file }: KnownTasks & { file: string },
   { store, tx }: TasksTxDeps,
 ): Promise<void> {
   const names = new Set(tasks.flatMap(({ id }) => id ?? []))
@@ -129,7 +131,7 @@ async function refuseUnknown(
       problems.push({ ...place, problem: `no task has the id or title ${JSON.stringify(name.slice(0, 60))}` })
     }
   }
-  if (problems.length > 0) throw tasksWrongError('the file', problems)
+  if (problems.length > 0) throw tasksWrongError(file, problems)
 }
 
 async function findTakenIds(tasks: readonly ImportedTask[], { store, tx }: TasksTxDeps): Promise<Set<string>> {

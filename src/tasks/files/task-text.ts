@@ -252,6 +252,11 @@ function finish(item: Item | undefined): void {
 /** Reads one JSON object per line; empty lines are skipped. */
 export function fromJsonLines(text: string): RawTasks {
   const raw: RawTasks = { tasks: [], problems: [] }
+  if (isJson(text) && !text.trim().split('\n').every(isJson)) {
+    const problem =
+      'this is one JSON value over several lines, and no list of tasks; write one task a line, as in {"title":"Build the API"}'
+    return { tasks: [], problems: [{ line: 1, column: 1, problem }] }
+  }
   for (const [index, source] of text.split('\n').entries()) {
     const line = index + 1
     if (source.trim() === '') continue
@@ -262,4 +267,13 @@ export function fromJsonLines(text: string): RawTasks {
     }
   }
   return raw
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

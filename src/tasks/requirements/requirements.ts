@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path'
 import { AppError } from '../../base/errors.ts'
 import type { RequiredTask } from '../../domain/brain.ts'
 import type { FirstTask } from '../../domain/task.ts'
-import { cleanLine, type ImportedTask } from '../../domain/task-requests.ts'
+import { cleanLine, type ImportedTask, MAX_TITLE } from '../../domain/task-requests.ts'
 import { AFTER, splitNames, titleKey } from '../files/task-text.ts'
 import {
   orderOpenTasks,
@@ -140,8 +140,6 @@ export function importedFromRequirements(file: RequirementsFile): ImportedTask[]
 
 /** The id of the parent within the import; no id in a file begins with a space. */
 const WHOLE_FILE_ID = ' the whole file'
-
-const MAX_TITLE = 200
 
 /** The first line is the title; where there is more, the whole text is the description. */
 function splitTitle(text: string): Pick<ImportedTask, 'title' | 'description'> {

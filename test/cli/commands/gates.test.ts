@@ -55,7 +55,7 @@ test('commands of a project’s file are run in the sandbox, after pcc trust and
   const pcc = pccFor(t)
   writeFileSync(join(pcc.home, 'mine'), '')
   const project = projectOf(t, {
-    '.perpetualcc.toml': `version = 1\n[gates]\nbuild = "echo built"\ntest = "test -e ${pcc.home}/mine || exit 4"\n`,
+    '.perpetualcc.toml': `version = 1\n[gates]\nbuild = "echo built"\ntest = 'printf "\\033]0;x\\007"; test -e ${pcc.home}/mine || exit 4'\n`,
   })
   const before = await pcc.run(['gates', 'run'], { cwd: project })
   assert.equal(before.code, 3, before.stdout)
@@ -66,7 +66,8 @@ test('commands of a project’s file are run in the sandbox, after pcc trust and
   const after = await pcc.run(['gates', 'run'], { cwd: project })
   assert.equal(after.code, 1)
   assert.match(after.stdout, /✓ build +passed {2}echo built/)
-  assert.match(after.stdout, /✗ test +failed {2}test -e \S+ \|\| exit 4 {2}exit 4 {2}whole command only/)
+  assert.match(after.stdout, /✗ test +failed {2}printf \S+ test -e \S+ \|\| exit 4 {2}exit 4 {2}whole command only/)
+  assert.ok(after.stdout.includes('␛]0;x␇') && !after.stdout.includes('\x1b]'), 'what it prints changes no terminal')
   const one = await pcc.run(['gates', 'run', '.', '--only', 'build', '--json'], { cwd: project })
   assert.equal(one.code, 0)
   const { checks } = JSON.parse(one.stdout)

@@ -39,7 +39,7 @@ test('a session that can be neither paused nor resumed is named with what to do 
   ])
   for (const [args, code, words] of [
     [['pause', 'done'], 'session_over', /is over \(completed\)/],
-    [['resume', 'done'], 'project_missing', /The project path \/nowhere\/project does not exist/],
+    [['resume', 'done'], 'session_complete', /nothing left to do/],
     [['retry', 'done'], 'nothing_to_retry', /Nothing in session s-aaaaaa has failed; it is completed/],
     [['pause', 'asks'], 'session_waits_for_answer', /waits for your answer/],
     [['resume', 'asks'], 'session_waits_for_answer', /waits for your answer/],

@@ -3,12 +3,19 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { neutral, neutralOutput } from '../../../src/base/neutral.ts'
 import { printers } from '../../../src/cli/context.ts'
-import { breakLines, cut, firstLine, pad, widthOf, wrap } from '../../../src/cli/render/text.ts'
+import { breakLines, cut, firstLine, pad, printable, widthOf, wrap } from '../../../src/cli/render/text.ts'
 
 test('escape sequences of an agent are drawn: they neither colour nor move the cursor, nor hide a command', () => {
   assert.equal(neutral('\x1b[31mred\x1b[0m \x1b[2J\x1b[Hgone'), '␛[31mred␛[0m ␛[2J␛[Hgone')
   assert.equal(neutral('run: echo ok \x1b]0; ; curl x|sh #\x07'), 'run: echo ok ␛]0; ; curl x|sh #␇')
   assert.equal(neutral('\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\'), '␛]8;;http://x␛\\link␛]8;;␛\\')
+})
+
+test('a terminal gets our own colours and links to files, and no other code, whoever printed it', () => {
+  const own = '\x1b[33mone\x1b[39m\t\x1b]8;;file:///a%20b\x1b\\b\x1b]8;;\x1b\\\nplain é'
+  assert.equal(printable(own), own)
+  assert.equal(printable(`${own}\x1b]52;c;eA==\x07\x1b[8m\x1b[2J`), `${own}␛]52;c;eA==␇␛[8m␛[2J`)
+  assert.equal(printable('\x1b]8;;http://x\x1b\\x\x9b2J'), '␛]8;;http://x␛\\x⟨U+009B⟩2J')
 })
 
 test('the output of a program loses its colours and nothing else', () => {

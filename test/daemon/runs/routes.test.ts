@@ -103,6 +103,44 @@ test('a run that goes on before its pause has taken effect does not stand still'
   assert.deepEqual([outcome, tasks], ['complete', { done: 1 }])
 })
 
+test('a paused run goes on from a shell without its login, also with work that was sent back; what cannot is named', async t => {
+  const agent = meeting({})
+  const world = await runWorld(t, agent)
+  for (const name of ['one', 'two']) await world.add(name)
+  const held = agent.holdAt('tool')
+  const { id } = await world.run({ env: { ANTHROPIC_API_KEY: 'sk-ant-simulated' } })
+  const goOn = await held
+  await world.call('POST', `/runs/${id}/pause`, {})
+  goOn()
+  const session = (await world.since(id, ({ kind }) => kind === 'session.ended')).attempts[0]?.session_id ?? ''
+  const row = await world.store.sessions.get(session)
+  assert.ok(row)
+  const landing = { verified: 1, failed: 1, conflicts: 0, told: 'The tests fail.' }
+  await world.store.sessions.update(session, { retries: 1, options: { ...row.options, landing } })
+  const shell = { env: { HOME: '/home/elsewhere' } }
+
+  await world.store.sessions.update(session, { account: 'of another day' })
+  const { body: stays } = await world.call('POST', `/runs/${id}/resume`, shell)
+  assert.deepEqual(
+    stays.not_resumed.map(({ session: named, why }: { session: string; why: string }) => [
+      named,
+      /another login/.test(why),
+    ]),
+    [[session, true]],
+  )
+  await world.call('POST', `/runs/${id}/pause`, {})
+  await world.store.sessions.update(session, { account: row.account })
+
+  const { body: resumed } = await world.call('POST', `/runs/${id}/resume`, shell)
+  assert.equal(resumed.not_resumed, undefined)
+  const { outcome, tasks, attempts } = await world.over(id)
+  assert.deepEqual([outcome, tasks], ['complete', { done: 2 }])
+  const accounts = await Promise.all(
+    attempts.map(async each => (await world.store.sessions.get(each.session_id))?.account),
+  )
+  assert.deepEqual(accounts, [row.account, row.account], 'the next task has the login of the run, not of that shell')
+})
+
 test('what is not a run, or not a request for one, is refused in words', async t => {
   const world = await runWorld(t, meeting({}))
   const unknown = await world.call('GET', '/runs/r-000000')
@@ -231,6 +269,11 @@ test('an id without its letter finds a session, a task or a run; what could be s
   ])
     assert.equal((await world.call('GET', `/sessions/${ref}`)).body.id, id, ref)
   assert.equal((await world.call('GET', `/runs/${run.id.slice(2)}`)).body.id, run.id)
+  for (const ref of [run.id, run.id.slice(2)])
+    assert.equal((await world.call('GET', `/sessions/${ref}`)).body.error.code, 'run_not_session', ref)
+  const tasksOfFile = [{ title: 'a', id: 'a', after: ['b'] }]
+  const plan = await world.call('POST', '/tasks/import', { project, tasks: tasksOfFile, file: 'plan.md' })
+  assert.match(plan.body.error.message, /plan\.md.*no task has the id or title "b"/)
   await store.transaction(tx => tasks.submit({ ...own, id: `t-${run.id.slice(2)}` }, tx))
   for (const path of [`/runs/${run.id.slice(2)}`, `/sessions/${run.id.slice(2)}`]) {
     const { body } = await world.call('GET', path)

@@ -79,19 +79,23 @@ test('an unknown name is refused, with the nearest one when there is one', () =>
   assert.equal(suggestionFor('zzz'), '.')
 })
 
-test('the page about settings lists every key with its default, its project rule and whether it is in force', () => {
+test('the page about settings lists every key with its default, its description, its project rule and whether it is in force', () => {
   const page = readFileSync(new URL('../../../docs/config.md', import.meta.url), 'utf8')
   for (const key of SETTING_KEYS) {
     const row = page.split('\n').find(line => line.startsWith(`| \`${key}\` |`))
     assert.ok(row, `docs/config.md has no row for ${key}: write one; its description is the setting's \`about\``)
     const cells = row.split(/(?<!\\)\|/).map(cell => cell.trim())
-    const { standard, project } = settingOf(key)
+    const { standard, project, about } = settingOf(key)
     const expected =
       key === 'agents.env' ? 'see below' : standard === undefined ? '–' : `\`${JSON.stringify(standard)}\``
     assert.deepEqual(
       [cells[2]?.replaceAll('\\|', '|'), cells[4], cells[5]],
       [expected, project, isInForce(key) ? 'yes' : 'not yet'],
       key,
+    )
+    assert.ok(
+      cells[3]?.replaceAll('\\|', '|').includes(about),
+      `docs/config.md describes ${key} as its \`about\` does: ${about}`,
     )
   }
 })

@@ -89,7 +89,7 @@ test('a pause waits for the tool in flight, a second one changes nothing, and re
   const last = JSON.stringify(simulator.requests.at(-1)?.body)
   assert.ok(last.includes('touch waited'), 'the agent remembers')
   const complete = await pcc.run(['resume', 'night'])
-  assert.deepEqual([complete.code, /is complete and nothing is left in its queue/.test(complete.stderr)], [2, true])
+  assert.deepEqual([complete.code, /has nothing left to do: its task t-\w+ is done/.test(complete.stderr)], [2, true])
 })
 
 test('a limited session that is paused does not go on by itself; resumed, it waits for the reset; stopped, it is over', async t => {

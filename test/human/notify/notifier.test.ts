@@ -6,6 +6,7 @@ import type { EventBody } from '../../../src/domain/event.ts'
 import type { Need, Needs } from '../../../src/domain/needs.ts'
 import { CHANNELS } from '../../../src/domain/option-values.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
+import { readChannelSetup } from '../../../src/human/notify/channel-setup.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { listNeeds } from '../../../src/supervisor/report/needs.ts'
 import { AN_ESCALATION } from '../../support/an-escalation.ts'
@@ -20,23 +21,21 @@ test('a question that waits is told on every channel, with what is asked and how
   const desktop = fakeDesktop(t)
   const rung: string[] = []
   const bell = Promise.withResolvers<void>()
-  world.start({
-    env: { ...desktop.env, HOOK: `${slack.url}/hook/secret` },
-    ring: async text => {
-      rung.push(text)
-      bell.resolve()
-    },
-    values: {
-      ...NTFY(ntfy.url),
-      'notifications.desktop': true,
-      'notifications.bell': true,
-      'notifications.ntfy.token': 'ntfy-access-token',
-      'notifications.slack.webhook': 'env:HOOK',
-      'notifications.telegram.bot_token': '77:bot-token',
-      'notifications.telegram.chat_id': '42',
-      'notifications.telegram.base_url': telegram.url,
-    },
-  })
+  const env = { ...desktop.env, HOOK: `${slack.url}/hook/secret` }
+  const values = {
+    ...NTFY(ntfy.url),
+    'notifications.desktop': true,
+    'notifications.bell': true,
+    'notifications.ntfy.token': 'ntfy-access-token',
+    'notifications.slack.webhook': 'env:HOOK',
+    'notifications.telegram.bot_token': '77:bot-token',
+    'notifications.telegram.chat_id': '42',
+    'notifications.telegram.base_url': telegram.url,
+  }
+  const { channels } = readChannelSetup(settingsWith(values), env)
+  assert.deepEqual(channels.sort(), [...CHANNELS].sort(), 'a channel is missing here')
+  const ring = async (text: string) => bell.resolve(void rung.push(text))
+  world.start({ env, ring, values })
   await world.park()
   const title = 'Question (decision 1) · api-work in shop'
   const text =

@@ -64,6 +64,11 @@ test('a gate that cannot run at all is nobody’s success: a person is asked, a 
   )
   for (const task of tasks)
     assert.equal((await world.task(task)).state, 'verifying', 'and the second has begun all the same')
+  assert.deepEqual(
+    (await world.detail(id)).attempts.map(({ now }) => now?.decision),
+    [rows[0].number, rows[0].number],
+    'the board names the row that pcc pending has for both',
+  )
   world.settings['PCC_GATES_TEST'] = 'true'
   // A no is for one task; a yes is for all that wait for the same reason.
   await world.call('POST', `/escalations/${rows[1].number}/answer`, { verdict: 'deny', reason: 'not wanted' })

@@ -1,49 +1,13 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { createOpenGate } from '../../../src/agents/limits/account-gates.ts'
 import { orderNeeds } from '../../../src/domain/needs.ts'
-import { openEscalations } from '../../../src/human/escalations.ts'
-import { openStore } from '../../../src/store/open.ts'
 import type { Store } from '../../../src/store/store.ts'
-import type { RunRow, SessionRow } from '../../../src/store/tables.ts'
+import type { RunRow } from '../../../src/store/tables.ts'
 import { listNeeds } from '../../../src/supervisor/report/needs.ts'
-import { openTasks } from '../../../src/tasks/tasks.ts'
 import { AN_ESCALATION } from '../../support/an-escalation.ts'
-import { tempDir } from '../../support/world.ts'
-
-const PROJECT = '/p'
-
-const A_RUN: RunRow = {
-  ...{ id: 'r-1', project: PROJECT, target: { kind: 'project' }, options: {}, state: 'running', outcome: null },
-  ...{ reason: null, gave_up: null, stopping: false, iterations: 0, created_at: 5, ended_at: null },
-}
-
-async function world(t: TestContext) {
-  const time = { now: 1_000 }
-  const clock = { now: () => time.now }
-  const store = await openStore({ file: join(tempDir(t), 'store.db'), clock })
-  t.after(() => store.close())
-  const tasks = openTasks({ store, clock })
-  const escalations = openEscalations({ store, clock })
-  const add = (title: string, after: string[] = []) =>
-    store.transaction(tx => tasks.submit({ session_id: null, project: PROJECT, text: title, title, after }, tx))
-  const session = (id: string, more: Partial<SessionRow> = {}) =>
-    store.sessions.insert({ id, name: id, project: PROJECT, task: 't', agent: 'claude', ...more })
-  const claim = async (id: string, task: string) => {
-    await session(id, { task_id: task, state: 'running' })
-    await store.transaction(tx =>
-      tasks.claimReady({ scope: { project: PROJECT }, run: 'r-1', session: id, only: task }, tx),
-    )
-  }
-  const pause = async (id: string, task: string) => {
-    await store.transaction(tx => tasks.transition(task, { to: 'waiting', reason: 'refused' }, tx))
-    await store.sessions.update(id, { state: 'ended', ended_as: 'paused', ended_at: time.now })
-  }
-  const list = () => listNeeds({ store, now: clock.now })
-  return { time, store, tasks, escalations, add, session, claim, pause, list }
-}
+import { A_RUN, PROJECT, needsWorld as world } from './needs-world.ts'
 
 const refusal = (session: string, task: string, command: string) => {
   const { number: _, ...row } = { number: 0, ...AN_ESCALATION }
@@ -168,41 +132,6 @@ test('each cause that is no decision is one row that says what to type, and is g
   }
   await store.transaction(tx => tasks.transition(third.id, { to: 'ready' }, tx))
   await store.sessions.update('s-stuck', { ended_as: 'completed' })
-  assert.deepEqual(await rows(), [])
-})
-
-test('a missing key is given to a session that waits, or to the run, and not to one that was stopped', async t => {
-  const { store, session, list } = await world(t)
-  const next = async () => (await list()).needs.map(row => row.next)
-  const reason = 'Not logged in\nexport KEY=<new key> && pcc resume s-00a --detach'
-  const gate = { ...createOpenGate('a-1'), source: 'login' as const, reason, closed_at: 3, closed_until: 9_999 }
-  await store.transaction(tx => store.gates.put(gate, 3, tx))
-  for (const id of ['s-00a', 's-00b']) {
-    await session(id, { state: 'ended', ended_as: 'paused', resumes_at: 9_999, account: 'a-1' })
-  }
-  assert.deepEqual(await next(), ['export KEY=<new key> && pcc resume s-00a --detach'])
-  await store.sessions.update('s-00a', { ended_as: 'stopped', resumes_at: null })
-  assert.deepEqual(await next(), ['export KEY=<new key> && pcc resume s-00b --detach'])
-  await store.sessions.update('s-00b', { ended_as: 'stopped', resumes_at: null })
-  assert.deepEqual(await next(), [])
-  await store.transaction(tx => store.runs.insert(A_RUN, tx))
-  assert.deepEqual(await next(), ['export KEY=<new key> && pcc resume r-1 --detach'])
-})
-
-test('a missing login is one row until a call succeeds, also while the one session that waits for it tries', async t => {
-  const { store, session, list } = await world(t)
-  const gate = { ...createOpenGate('a-1'), source: 'login' as const, reason: 'Not logged in', closed_at: 3 }
-  const put = (row: typeof gate | ReturnType<typeof createOpenGate>) =>
-    store.transaction(tx => store.gates.put(row, 3, tx))
-  const rows = async () => (await list()).needs.map(({ key, count }) => [key, count])
-  await session('s-1', { state: 'ended', ended_as: 'rate_limited', resumes_at: 9_999, account: 'a-1' })
-  await put({ ...gate, closed_until: 9_999 })
-  assert.deepEqual(await rows(), [['account:a-1', 1]])
-  // The account is open for one try.
-  await put({ ...gate, closed_until: null })
-  await store.sessions.update('s-1', { state: 'running', ended_as: null, resumes_at: null })
-  assert.deepEqual(await rows(), [['account:a-1', 1]])
-  await put(createOpenGate('a-1'))
   assert.deepEqual(await rows(), [])
 })
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EventOf } from '../../../src/domain/event.ts'
+import type { DaemonContext } from '../../../src/daemon/context.ts'
+import { readTaskEvents } from '../../../src/daemon/routes/task-graph.ts'
+import type { EventOf, NewEvent, StoredEvent } from '../../../src/domain/event.ts'
+import type { Need } from '../../../src/domain/needs.ts'
 import { listRefused, summarizeDecisions } from '../../../src/supervisor/report/counts.ts'
+import { readTaskStories } from '../../../src/supervisor/report/tasks.ts'
+import { beginAttempt, needsWorld } from './needs-world.ts'
 
 function decided(call_id: string, more: Partial<EventOf<'permission.decided'>['body']>): EventOf<'permission.decided'> {
   const body = {
@@ -35,5 +40,59 @@ test('the report gives a person the reason of a verdict, without advice to the a
       .shown.map(({ why }) => why)
       .sort(),
     ['inside the project', 'you said so; twice'],
+  )
+})
+
+test('what a person allowed after it was refused is not listed as refused, unless it waits or was refused again', () => {
+  const refused = decided('a', {})
+  const allowed = decided('b', { verdict: 'allow', by: 'human' })
+  const open = { kind: 'refused', text: 'Bash rm -rf old', next: 'pcc respond 1 --approve --again' } as Need
+  const listed = (...given: Parameters<typeof listRefused>) => listRefused(...given).map(({ count }) => count)
+  assert.deepEqual(listed([refused, allowed], []), [])
+  assert.deepEqual(listed([refused, allowed], [open]), [1], 'another task still waits for it')
+  assert.deepEqual(listed([refused, allowed, refused], []), [1])
+  assert.deepEqual(listed([refused, decided('c', { verdict: 'allow', by: 'policy' })], []), [1])
+})
+
+test('the bar of a turn that its agent called done is green only if that was accepted', () => {
+  const steps = [
+    ...['started ready', 'verifying running', 'waiting verifying', 'returned', 'started waiting', 'verifying running'],
+    ...['readied verifying', 'started ready', 'verifying running', 'merging verifying', 'finished merging'],
+  ]
+  const events = steps.map((step, time) => {
+    const [kind, from] = step.split(' ')
+    const body = { task_id: 't-1', title: 'one', attempt: 1, from }
+    return { id: time, time, actor: 'daemon', subject: 't-1', schema_version: 1, kind: `task.${kind}`, body }
+  }) as StoredEvent[]
+  const [story] = readTaskStories(events, { since: 0, until: 99 })
+  assert.deepEqual(
+    story?.periods.map(({ as }) => as),
+    ['sent back', 'failed', 'done'],
+  )
+})
+
+test('the log of a task has the events of all its sessions, under the numbers that its attempts have', async t => {
+  const { store, add, session } = await needsWorld(t)
+  const task = await add('one')
+  const about = (kind: StoredEvent['kind'], attempt: number, { from = 'running', subject = task.id } = {}) =>
+    ({ actor: 'daemon', subject, kind, body: { task_id: task.id, title: 'one', from, attempt } }) as NewEvent
+  for (const [number, session_id] of ['s-1', 's-2'].entries()) {
+    await session(session_id)
+    await beginAttempt(store, { task_id: task.id, number: number + 1, iteration: number + 1, session_id })
+  }
+  await store.append([
+    about('task.started', 1, { from: 'ready' }),
+    // The daemon died, and the next one took the task from it.
+    about('task.waiting', 2),
+    about('task.started', 2, { from: 'waiting' }),
+    about('task.returned', 2, { subject: 's-1' }),
+    about('task.readied', 2),
+    about('task.started', 2, { from: 'ready' }),
+    about('task.returned', 2, { subject: 's-2' }),
+  ])
+  const events = await readTaskEvents({ ...task, session_id: 's-2' }, { store } as DaemonContext)
+  assert.deepEqual(
+    events.flatMap(({ body }) => ('attempt' in body ? [body.attempt] : [])),
+    [1, 1, 1, 1, 1, 2, 2],
   )
 })

@@ -54,13 +54,11 @@ test('a task that fails because of a refusal waits for a person, and a yes does 
   )
   assert.deepEqual([before.refused, before.escalations.length, before.escalations[0].again], [[], 1, true])
 
-  const foreign = await answer(world, { verdict: 'allow', again: true, env: { ANTHROPIC_API_KEY: 'sk-ant-another' } })
-  assert.equal(foreign.body.error?.code, 'account_differs')
-  assert.equal((await world.store.escalations.get(1))?.verdict, null, 'with another login nothing is recorded')
-
-  const { body } = await answer(world, { verdict: 'allow', again: true })
+  const account = (await world.store.sessions.get(id))?.account
+  const { body } = await answer(world, { verdict: 'allow', again: true, env: { ANTHROPIC_API_KEY: 'sk-ant-another' } })
   assert.deepEqual([body.task, body.escalation.verdict], ['goes_on', 'allow'])
   await world.when(id, ({ status }) => status === 'completed')
+  assert.equal((await world.store.sessions.get(id))?.account, account, 'it keeps its login, whoever says yes')
   assert.match(agent.prompts[1] ?? '', /has now allowed, once, exactly the request that was refused \(Bash git push/)
   assert.deepEqual(await verdicts(world, id), ['deny by policy', 'allow by human'])
   assert.deepEqual(

@@ -7,6 +7,7 @@ import { silentLog } from '../../../src/base/log.ts'
 import { AGENT_TOOL_NAMES, type AgentToolName } from '../../../src/domain/agent-tools.ts'
 import { openMemory } from '../../../src/memory/broker.ts'
 import { openStore } from '../../../src/store/open.ts'
+import { findKeys } from '../../../src/supervisor/memory/project-memory.ts'
 import { openSupervisorMemory } from '../../../src/supervisor/memory/supervisor-memory.ts'
 import { callTool } from '../../../src/supervisor/session/tools.ts'
 import { agentReader, fact, PERSON } from '../../memory/records.ts'
@@ -38,10 +39,10 @@ async function world(t: TestContext, settings: Record<string, string> = {}) {
 
 test('memory.share_after_days: what an agent keeps for itself is read by others only after that time, and never by default', async t => {
   const seenAfter = async (days: number, settings: Record<string, string>) => {
-    const { paths, call } = await world(t, settings)
+    const { paths, call, project } = await world(t, settings)
     await call('remember', { about: 'tabs', text: 'tabs are two spaces wide', for: 'me' })
     using broker = openMemory(paths)
-    const reader = agentReader({ agent: 'codex', projects: [] })
+    const reader = agentReader({ agent: 'codex', projects: await findKeys(project) })
     return broker.find({ reader: { ...reader, now: Date.now() + days * 86_400_000 } }).length
   }
   assert.equal(await seenAfter(8, { PCC_MEMORY_SHARE_AFTER_DAYS: '7' }), 1)
@@ -76,6 +77,15 @@ test('an agent tells memory something with its own authority, finds it again, an
   assert.deepEqual(broker.find({ reader: PERSON, kinds: ['procedure'] }), [], 'a text is never a rule')
 
   await call('remember', { about: 'tabs', text: 'Codex and others do not see this', for: 'me' })
+  assert.match(
+    (await call('recall', { query: 'what do Codex and others see about tabs?' })).text,
+    /others do not see this/,
+  )
+  assert.equal(
+    broker.find({ reader: agentReader({ projects: ['git-another'] }) }).length,
+    0,
+    'nor does another project',
+  )
   assert.equal(broker.find({ reader: agentReader({ agent: 'codex', projects: [] }) }).length, 0)
   const mine = fact('what a person said', { scope: 'global', of: '' })
   const others = fact('what another session said', {

@@ -307,6 +307,7 @@ test('a file that is wrong is refused as a whole, with the line', async t => {
   const cases: [TaskFormat, string, RegExp][] = [
     ['jsonl', '{"title":"a","id":"x"}\n\n{"title":"b","id":"x"}', /line 3, column 1: "x" is the id of line 1 already/],
     ['jsonl', '{"title":"a"}\nnonsense', /line 2, column 1: this is not JSON/],
+    ['jsonl', '{\n  "name": "shop"\n}\n', /line 1, column 1: this is one JSON value over several lines/],
     ['jsonl', '{"title":"a","prio":1}', /line 1, column 1: .*prio/],
     ['jsonl', '{"title":"\\u0007 \\u001b[2J"}', /line 1, column 1: title/],
     ['jsonl', '{"title":"a","after":["nowhere"]}', /line 1, column 1: no task has the id or title "nowhere"/],

@@ -18,7 +18,7 @@ export function addRunCommand(program: Command): void {
     .argument('<target>', 'a feature, a task (id, or unique beginning of it), or a directory: . is this project')
     .option('--project <path>', 'where the feature is (default: this directory)')
     .option('--once', 'one attempt only: the same as --limit 1')
-    .option('--limit <n>', 'most attempts (0: as many as it takes)', countOption)
+    .option('--limit <n>', 'at most n attempts (0: no limit)', countOption)
     .option('--parallel <n>', 'tasks at once, each in a worktree of its own (execution.parallel)', parallelOption)
     .option('--pr', 'push verified work and open a pull request with gh, in place of merging (merge.mode)')
     .option('--model <name>', 'the model of every attempt (means --model-strategy fixed)')

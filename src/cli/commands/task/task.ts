@@ -194,7 +194,7 @@ function addFileCommands(task: Command): void {
       const imported = await readFileTasks(file, options.format)
       const defaults = options.feature === undefined ? {} : { feature: options.feature }
       const tasks = imported.map(task => ({ ...defaults, ...task }))
-      await importFile(tasks, options, await openCommandCall(command, { writes: true }))
+      await importFile({ file, tasks }, options, await openCommandCall(command, { writes: true }))
     })
 }
 
@@ -203,12 +203,13 @@ function addFileCommands(task: Command): void {
  * title says that it is the same; without one it is taken to be the same, because nothing may be there twice.
  */
 async function importFile(
-  tasks: readonly ImportedTask[],
+  { file, tasks }: { file: string; tasks: readonly ImportedTask[] },
   options: ImportOptions,
   { client, show, terminal, ...context }: CommandCall,
 ): Promise<void> {
   const project = projectDirectory(options.project ?? '.')
-  const body = { project, tasks, copy: options.copy === true, update: true }
+  const named = file === '-' ? {} : { file }
+  const body = { project, tasks, copy: options.copy === true, update: true, ...named }
   const send = (dryRun: boolean) => client.request<ImportReply>('POST', '/tasks/import', { ...body, dry_run: dryRun })
   if (options.dryRun) {
     const answer = await send(true)

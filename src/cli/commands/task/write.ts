@@ -31,6 +31,7 @@ interface UpdateOptions extends TaskFieldOptions {
 export function addWriteCommands(task: Command): void {
   addTaskFields(
     task.command('add').description('Add a task to a project').argument('<title>', 'what to do, in one line'),
+    { isNew: true },
   )
     .option('--project <path>', 'the project directory (default: this one)')
     .option('--parent <task>', 'it is a part of this task')
@@ -56,7 +57,9 @@ export function addWriteCommands(task: Command): void {
       show(answer, () => [`Added ${taskLine(answer.task)}`])
     })
 
-  addTaskFields(task.command('update').description('Change the fields of a task').argument('<task>', TASK))
+  addTaskFields(task.command('update').description('Change the fields of a task').argument('<task>', TASK), {
+    isNew: false,
+  })
     .option('--title <text>', 'what to do, in one line')
     .option('--parent <task>', 'make it a part of this task')
     .option('--no-parent', 'make it a part of no task')
