@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describeApi } from '../src/daemon/api/openapi.ts'
 import { API_PATH, type ApiRoute } from '../src/domain/api-v1/route.ts'
 import { API_ROUTES, EVENT_STREAM } from '../src/domain/api-v1/routes.ts'
+import { EVENT_BODIES } from '../src/domain/event.ts'
 import { ROOT } from './places.ts'
 
 /** The description of the API for programs, as `docs/openapi.json` has it. */
@@ -32,7 +33,7 @@ export function apiPage(): string {
       routes.filter(([, route]) => route.noun === noun),
     ),
   )
-  return `${HEAD}\n\n${sections.join('\n\n')}\n\n${FOOT}\n`
+  return `${HEAD}\n\n${sections.join('\n\n')}\n\n${FOOT}\n\n${eventKinds()}\n`
 }
 
 function section(noun: string, routes: [string, ApiRoute][]): string {
@@ -56,6 +57,17 @@ function remarks({ creates, versioned, guardedBy, reach, query, body }: ApiRoute
   ]
     .map(text => ` ${text}`)
     .join('')
+}
+
+/** What a stream or a webhook can be filtered by. */
+function eventKinds(): string {
+  const rows = Object.entries(EVENT_BODIES)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(
+      ([kind, body]) =>
+        `| \`${kind}\` | ${'shape' in body ? Object.keys(body.shape).join(', ') : `one of several, by \`${body.def.discriminator}\``} |`,
+    )
+  return `## Kinds of events\n\n| kind | fields of its body |\n|---|---|\n${rows.join('\n')}`
 }
 
 function cell(text: string): string {

@@ -21,10 +21,14 @@ export interface PersonDeps {
   /** What the person does to the daemon is recorded like other faults. */
   faults: Injected[]
   waits: History['waits']
+  complaints: string[]
 }
 
 /** If no notice came within this time from a running daemon on a busy machine, none will come; bursts are collected for 15 s. */
 export const TOLD_MS = 20_000
+
+/** So many failures of one project that "again" mends; more mean that something fails each time. */
+const MOST_FAILURES = 20
 
 /** The simulated person of a round. Answers at once, or late and possibly after the daemon was ended, as planned. */
 export class Person {
@@ -32,6 +36,8 @@ export class Person {
   /** Since when each decision has been open. */
   readonly #since = new Map<number, number>()
   #restarts: number
+  /** How many failures of each project were answered. */
+  readonly #failures = new Map<string, number>()
 
   constructor(deps: PersonDeps) {
     this.#deps = deps
@@ -76,10 +82,18 @@ export class Person {
     const { fixture, runner, plan, waits } = this.#deps
     const session = [...plan.sessions, ...(plan.run ? [plan.run] : [])].find(({ name }) => name === basename(project))
     if (!session) return
+    if (kind === 'error' && !this.#maySayAgain(session.name, input)) return
     const token = /Which hue for ([\w-]+)\?/.exec(input)?.[1] ?? ''
     const reply = kind === 'question' ? { answer: answerFor(token) } : { verdict: kind === 'error' ? 'allow' : 'deny' }
     waits.push({ number, isLate: plan.answers !== undefined && kind === 'question' })
     const env = fixture.agentEnvOf(session)
     await runner.call('POST', `/escalations/${number}/answer`, { ...reply, env }).catch(() => undefined) // tried again at the next check
+  }
+
+  #maySayAgain(name: string, failure: string): boolean {
+    const answered = (this.#failures.get(name) ?? 0) + 1
+    this.#failures.set(name, answered)
+    if (answered === MOST_FAILURES + 1) this.#deps.complaints.push(`${name} fails each time: ${failure.slice(0, 300)}`)
+    return answered <= MOST_FAILURES
   }
 }

@@ -92,7 +92,9 @@ function writeDaemonScript(esbuild: string, building: string, target: string): v
     '--minify-whitespace',
   ]
   const out = `--outfile=${scriptIn(building)}`
-  execFileSync(esbuild, [DAEMON, ...shape, ...wrapped, out, ...keptOutside(building)], { cwd: building, stdio: 'pipe' })
+  // Every daemon writes a log, and its 25 files would be compiled each time: 17 ms of processor time.
+  const external = keptOutside(building).filter(flag => flag !== '--external:pino')
+  execFileSync(esbuild, [DAEMON, ...shape, ...wrapped, out, ...external], { cwd: building, stdio: 'pipe' })
   // A script has none, and would fail only where it is used.
   const used = /\bimport_meta\.\w+/.exec(readFileSync(scriptIn(building), 'utf8'))?.[0]
   if (used !== undefined)

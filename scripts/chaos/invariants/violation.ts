@@ -11,7 +11,8 @@ export const INVARIANTS = {
   'one-writer': 'never two processes on one conversation',
   'store-whole': 'the store passes its integrity check',
   'told-once': 'everything worth telling arrived, once',
-  'merged-once': 'no commit is lost, every merged task lands once, the checkout is as its branch says',
+  'merged-once':
+    'no commit is lost, every merged task lands once, the checkout is as its branch says, no branch or worktree of a finished task is left',
   'no-surprise': 'nothing else went wrong',
 } as const
 

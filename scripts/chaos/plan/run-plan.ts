@@ -43,9 +43,11 @@ export function comingBack({ token, steps }: RunWork['tasks'][number]): RunWork[
   return { token, steps, mends: [{ do: 'write', token: `${token}-c2`, insists: true }] }
 }
 
-/** The settings of a run. If work is to be sent back, the gate requires a second file beside each first one. */
+/**
+ * The settings of a run. Its gate wants text in each file, and if work is to be sent back, a second file beside each first one.
+ * Without a gate every task would ask a verifier, whose answers no plan has.
+ */
 export function settingsOf({ tasks }: RunWork): Record<string, string> {
-  if (!tasks.some(({ mends }) => mends)) return {}
-  const each = 'for f in src/*-c1.ts; do [ ! -e "$f" ] || [ -e "${f%-c1.ts}-c2.ts" ] || exit 1; done'
-  return { PCC_GATES_TEST: each }
+  const wanted = tasks.some(({ mends }) => mends) ? '[ -e "${f%-c1.ts}-c2.ts" ]' : '[ -s "$f" ]'
+  return { PCC_GATES_TEST: `for f in src/*-c1.ts; do [ ! -e "$f" ] || ${wanted} || exit 1; done` }
 }

@@ -90,6 +90,12 @@ export const OF_RUNS: readonly Plant[] = [
         find: 'if (isIn)',
         put: 'if (!isIn)',
       },
+      {
+        file: 'src/workspace/worktrees/remove-worktree.ts',
+        symbol: 'deleteBranch',
+        find: "await git(repository, ['branch', '-q', '-D', branch])",
+        put: "await git(repository, ['branch', '-q', '--list', branch])",
+      },
     ],
     round: running(),
   },
