@@ -160,9 +160,10 @@ async function threadState(vendorId: string, env: Record<string, string>): Promi
 }
 
 async function findRollout(folder: string, vendorId: string): Promise<string | undefined> {
-  const names = await readdir(folder, { recursive: true }).catch(() => [])
-  const match = names.find(name => name.includes(vendorId))
-  return match === undefined ? undefined : join(folder, match)
+  // Agents write here. With the types of entries, links are not followed: one could lead into a cycle or out of the folder.
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const match = entries.find(entry => !entry.isSymbolicLink() && entry.name.includes(vendorId))
+  return match === undefined ? undefined : join(match.parentPath, match.name)
 }
 
 /** Only Codex can unpack a compressed conversation; the beginning of a plain one must make sense. */

@@ -1,4 +1,4 @@
-import { type Dirent, readdirSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { isObject } from '../../base/json.ts'
@@ -182,17 +182,36 @@ export class SubagentRecords {
     this.#readers.set(name, new TranscriptReader({ path: join(this.#folder, name), offset }))
   }
 
+  /** The agent can write in this folder: no link is followed, and of a great many entries only the first are looked at. */
   #names(): string[] {
-    try {
-      return readdirSync(this.#folder, { recursive: true, withFileTypes: true }).flatMap(entry => this.#nameOf(entry))
-    } catch {
-      return [] // the folder is created with the first subagent
+    const names: string[] = []
+    const waiting = isLink(this.#folder) ? [] : ['']
+    let left = MOST_ENTRIES
+    for (let at = waiting.shift(); at !== undefined && left > 0; at = waiting.shift()) {
+      for (const entry of listEntries(join(this.#folder, at)).slice(0, left)) {
+        left -= 1
+        const name = join(at, entry.name)
+        if (entry.isDirectory()) waiting.push(name)
+        else if (entry.isFile() && name.endsWith('.jsonl')) names.push(name)
+      }
     }
+    return names
   }
+}
 
-  #nameOf(entry: Dirent): string[] {
-    if (!entry.name.endsWith('.jsonl')) return []
-    return [join(entry.parentPath, entry.name).slice(this.#folder.length + 1)]
+/** More than the subagents of the longest conversation. */
+const MOST_ENTRIES = 5_000
+
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+}
+
+/** The entries of a folder; none where it is missing: it is created with the first subagent. */
+function listEntries(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch {
+    return []
   }
 }
 

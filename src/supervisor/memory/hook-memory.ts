@@ -43,7 +43,7 @@ export function openHookMemory(paths: AppPaths, recallMs = RECALL_MS): HookMemor
     async tidy(event, project, { retentionDays }) {
       const { memory: folder, openProjectMemory, findKeys, postRecords } = await load()
       if (folder === undefined) return
-      const [key] = await findKeys(project)
+      const [key] = await findKeys(project, { in: folder })
       const records = await learnFromOutbox(event, key, paths)
       try {
         using memory = openProjectMemory({ memory: folder })

@@ -20,7 +20,7 @@ import { advise } from '../../memory/learn/advise.ts'
 import { isNovel } from '../../memory/learn/importance.ts'
 import { type PolicyValues, policyFor } from '../../memory/learn/policy.ts'
 import { maintain } from '../../memory/maintain.ts'
-import { projectKeys } from '../../memory/project-keys.ts'
+import { type KeptKeys, projectKeys } from '../../memory/project-keys.ts'
 import { recall } from '../../memory/recall.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { git } from '../../workspace/git/git.ts'
@@ -85,7 +85,7 @@ export function openProjectMemory(
   const unchecked = new Map<string, number>()
   const keysOf = (project: string) => {
     if (!unchecked.has(project)) unchecked.set(project, 0)
-    const found = keys.get(project) ?? findKeys(project)
+    const found = keys.get(project) ?? findKeys(project, { in: paths.memory, onlyReads: options.onlyReads })
     keys.set(project, found)
     found.catch(() => keys.delete(project))
     return found
@@ -253,8 +253,8 @@ function recallId(task: string, attempt: number): string {
 }
 
 /** The keys of a project (`projectKeys`). */
-export function findKeys(project: string): ReturnType<typeof projectKeys> {
-  return projectKeys(project, (folder, args) => git(folder, args).catch(() => ({ ok: false, stdout: '' })))
+export function findKeys(project: string, kept: KeptKeys): ReturnType<typeof projectKeys> {
+  return projectKeys(project, (folder, args) => git(folder, args).catch(() => ({ ok: false, stdout: '' })), kept)
 }
 
 /** What the project's own files tell agents outranks memory. */
@@ -262,7 +262,7 @@ const INSTRUCTIONS = ['AGENTS.md', 'CLAUDE.md']
 const MOST_BYTES = 64_000
 
 function readInstructions(project: string): string {
-  return INSTRUCTIONS.flatMap(name => readRegularFileNow(join(project, name), MOST_BYTES)?.toString() ?? []).join(
-    '\n\n',
-  )
+  // A link could lead to a file of the person, and what is left out of a recall would tell an agent words of it.
+  const texts = INSTRUCTIONS.map(name => readRegularFileNow(join(project, name), MOST_BYTES, { follow: false }))
+  return texts.flatMap(text => text?.toString() ?? []).join('\n\n')
 }

@@ -1,8 +1,9 @@
-import { constants } from 'node:fs'
+import { constants, realpathSync } from 'node:fs'
 import { open, readdir } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { isObject } from '../../base/json.ts'
+import { openFolderBelow } from '../../base/real-folder.ts'
 import { parseToml } from '../../base/toml.ts'
 import type { FactProblem } from '../../domain/project-facts.ts'
 
@@ -33,7 +34,9 @@ export function openProjectReader(root: string, mostBytes = MOST_BYTES): Project
   return {
     async read(path) {
       try {
-        await using file = await open(resolve(root, path), READ_NONBLOCKING)
+        using place = isAbsolute(path) ? AS_GIVEN : holdFolderOf(root, path)
+        if (!place) return { problem: 'it is a link that leads out of the project' }
+        await using file = await open(place.at(path), READ_NONBLOCKING)
         const { size, isFile } = await file.stat().then(stat => ({ size: stat.size, isFile: stat.isFile() }))
         if (!isFile) return { problem: 'it is not a plain file' }
         if (size > mostBytes) return { problem: `it is larger than ${mostBytes / 1_000_000} MB, and was not read` }
@@ -47,12 +50,31 @@ export function openProjectReader(root: string, mostBytes = MOST_BYTES): Project
       }
     },
     async list(path) {
-      const entries = await readdir(resolve(root, path), { withFileTypes: true }).catch(() => [])
+      const entries = await listBelow(root, path).catch(() => [])
       return entries
         .map(entry => ({ name: entry.name, kind: kindOf(entry) }))
         .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
     },
   }
+}
+
+const AS_GIVEN = { at: (path: string) => path, [Symbol.dispose]: () => {} }
+
+/**
+ * Holds the folder of a file open, so that it stays below `root` also if an agent puts a link into its way. Undefined if its path leads out:
+ * a linked skill would show an agent files of the person.
+ */
+function holdFolderOf(root: string, path: string): ({ at(path: string): string } & Disposable) | undefined {
+  const real = relative(realpathSync(root), realpathSync(join(root, path)))
+  if (real === '..' || real.startsWith('../')) return undefined
+  const folder = openFolderBelow(root, dirname(real))
+  return folder && { at: () => folder.at(basename(real)), [Symbol.dispose]: () => folder[Symbol.dispose]() }
+}
+
+async function listBelow(root: string, path: string) {
+  if (isAbsolute(path)) return readdir(path, { withFileTypes: true })
+  using folder = openFolderBelow(root, path)
+  return folder ? await readdir(folder.at('.'), { withFileTypes: true }) : []
 }
 
 function kindOf(entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): ProjectEntry['kind'] {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Conflict } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { dropGitOperation, findGitOperationIn } from '../git/checkout-state.ts'
@@ -159,7 +158,7 @@ const MAX_SEARCHED_FILES = 500
 async function filesWithMarkers(top: string, paths: readonly string[]): Promise<string[]> {
   const marked: string[] = []
   for (const path of paths.slice(0, MAX_SEARCHED_FILES)) {
-    const text = (await readBeginning(join(top, path))) ?? ''
+    const text = (await readBeginning(top, path)) ?? ''
     // A file that had markers before this work, such as a test of a merge tool, is not in conflict.
     if (MARKED.test(text) && !MARKED.test((await askGitLine(top, ['show', `HEAD:${path}`])) ?? '')) marked.push(path)
   }

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname } from 'node:path'
+import { openRealFolder } from '../../base/real-folder.ts'
 import type { Conflict, ConflictedFile } from '../../domain/merge.ts'
 import { findGitOperation } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
@@ -24,7 +25,7 @@ export async function readConflict(top: string): Promise<Conflict | undefined> {
   const files: ConflictedFile[] = []
   let left = MOST_IN_ALL
   for (const [path, stages] of [...open].slice(0, MAX_CONFLICT_FILES)) {
-    const hunks = await readHunks(join(top, path), Math.min(MOST_OF_A_FILE, left))
+    const hunks = await readHunks(top, path, Math.min(MOST_OF_A_FILE, left))
     left -= hunks.length
     files.push({ path, what: describeStages(stages, kind), hunks })
   }
@@ -52,8 +53,8 @@ function describeStages(stages: ReadonlySet<number>, kind: Conflict['kind']): st
   return 'deleted or moved on both sides'
 }
 
-async function readHunks(file: string, most: number): Promise<string> {
-  const lines = (await readBeginning(file))?.split('\n')
+async function readHunks(top: string, path: string, most: number): Promise<string> {
+  const lines = (await readBeginning(top, path))?.split('\n')
   if (!lines) return ''
   const shown = new Set<number>()
   let from: number | undefined
@@ -75,10 +76,17 @@ async function readHunks(file: string, most: number): Promise<string> {
   return text
 }
 
-/** Undefined for a file that is missing, a link, or not text. */
-export async function readBeginning(file: string): Promise<string | undefined> {
+/**
+ * Undefined for a file that is missing, a link, behind a link, or not text: the paths come from the agent's own index, and a folder of its
+ * worktree may be a link that leads out.
+ */
+export async function readBeginning(top: string, path: string): Promise<string | undefined> {
   try {
-    await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    await using folder = await openRealFolder(top, dirname(path))
+    if (!folder) return undefined
+    const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+    await using handle = await open(folder.at(basename(path)), flags)
+    if (!(await handle.stat()).isFile()) return undefined
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0)
     const bytes = buffer.subarray(0, bytesRead)
     return bytes.includes(0) ? undefined : bytes.toString()

@@ -83,7 +83,7 @@ async function keepOtherWork(
 /** What a rebase that somebody else began has put aside of uncommitted work. */
 async function readAutostash(top: string): Promise<string | undefined> {
   const own = (await findGitFolder(top))?.own
-  const id = own && (await readBeginning(join(own, 'rebase-merge', 'autostash')))?.trim()
+  const id = own && (await readBeginning(own, 'rebase-merge/autostash'))?.trim()
   if (!id || !/^[0-9a-f]{40,64}$/.test(id)) return undefined
   return askGitLine(top, ['rev-parse', '--verify', '--quiet', `${id}^{commit}`])
 }

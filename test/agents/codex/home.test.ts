@@ -79,6 +79,8 @@ test('what is left of a conversation is told by the file that Codex keeps of it'
   writeFileSync(join(folder, `rollout-2026-11-15T21-02-40-${id(1)}.jsonl`), '{"type":"session_meta"}\n')
   writeFileSync(join(folder, `rollout-2026-11-15T21-02-40-${id(2)}.jsonl`), '\0\0\0')
   execFileSync('mkfifo', [join(folder, `rollout-2026-11-15T21-02-40-${id(4)}.jsonl`)])
+  // An agent can write here: such links hid every conversation.
+  for (const name of ['x', 'y']) symlinkSync('.', join(home, '.codex/sessions', name))
   const driver = codexDriver()
   const state = (vendorId: string) => driver.conversationState?.(vendorId, { cwd: home, env: { HOME: home } })
   assert.deepEqual(

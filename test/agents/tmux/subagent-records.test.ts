@@ -22,6 +22,27 @@ test('each line of every subagent is read once, those of one that is begun later
   assert.deepEqual(callsIn(reading), [])
 })
 
+test('no link in the folder of subagents is followed: two that lead back to it would stop the daemon for ever', t => {
+  const { transcript, subagent } = records(t)
+  const folder = join(transcript.replace(/\.jsonl$/, ''), 'subagents')
+  subagent('agent-a.jsonl', result('c1'))
+  for (const name of ['x', 'y']) symlinkSync('.', join(folder, name))
+  const reading = new SubagentRecords()
+  reading.follow(transcript)
+  assert.deepEqual(callsIn(reading), ['c1'])
+  const other = records(t)
+  other.subagent('agent-b.jsonl', result('foreign'))
+  const linked = records(t)
+  mkdirSync(linked.transcript.replace(/\.jsonl$/, ''), { recursive: true })
+  symlinkSync(
+    join(other.transcript.replace(/\.jsonl$/, ''), 'subagents'),
+    join(linked.transcript.replace(/\.jsonl$/, ''), 'subagents'),
+  )
+  const misled = new SubagentRecords()
+  misled.follow(linked.transcript)
+  assert.deepEqual(callsIn(misled), [], 'of another conversation')
+})
+
 test('another daemon goes on where the one before it stopped reading', t => {
   const { transcript, subagent } = records(t)
   const first = new SubagentRecords()

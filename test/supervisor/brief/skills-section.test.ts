@@ -33,6 +33,7 @@ test('one that could run code or widen rights is not named, nor one without a he
     '.claude/skills/empty/': '',
   })
   symlinkSync(join(elsewhere, 'skill'), join(project, '.claude/skills/linked'))
+  symlinkSync(join(elsewhere, 'skill/SKILL.md'), join(project, '.claude/skills/empty/SKILL.md'))
   const text = await textFor(project)
   assert.deepEqual(text.match(/SKILL\.md/g)?.length, 1)
   assert.match(text, /skills\/plain\/SKILL\.md: does things/)

@@ -42,7 +42,7 @@ test('memory.share_after_days: what an agent keeps for itself is read by others 
     const { paths, call, project } = await world(t, settings)
     await call('remember', { about: 'tabs', text: 'tabs are two spaces wide', for: 'me' })
     using broker = openMemory(paths)
-    const reader = agentReader({ agent: 'codex', projects: await findKeys(project) })
+    const reader = agentReader({ agent: 'codex', projects: await findKeys(project, { in: paths.memory }) })
     return broker.find({ reader: { ...reader, now: Date.now() + days * 86_400_000 } }).length
   }
   assert.equal(await seenAfter(8, { PCC_MEMORY_SHARE_AFTER_DAYS: '7' }), 1)

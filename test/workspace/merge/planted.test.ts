@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { continueRebase } from '../../../src/workspace/merge/continue-replay.ts'
+import { readConflict } from '../../../src/workspace/merge/read-conflict.ts'
 import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
 import { tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
@@ -227,4 +229,20 @@ test('a repository whose folders are links to another one is worked with, and so
   await world.enqueue(worktree)
   await world.advance()
   assert.equal((await world.row('t-000001')).state, 'merged')
+})
+
+test('of a conflict no file behind a linked folder is shown, whatever the index of the agent names', async t => {
+  const world = await openMergeFixture(t)
+  const outside = tempDir(t)
+  write(outside, { 'notes.txt': 'planted key\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n' })
+  const { top } = await world.work('t-000001', { 'a.txt': 'one\n' })
+  symlinkSync(outside, join(top, 'linked'))
+  const id = world.gitIn(top, 'rev-parse', 'HEAD:a.txt').trim()
+  const stages = [1, 2, 3].map(stage => `100644 ${id} ${stage}\tlinked/notes.txt\n`).join('')
+  execFileSync('git', ['update-index', '--index-info'], { cwd: top, input: stages })
+  const conflict = await readConflict(top)
+  assert.deepEqual(
+    conflict?.files.map(({ path, hunks }) => [path, hunks]),
+    [['linked/notes.txt', '']],
+  )
 })

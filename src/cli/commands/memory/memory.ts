@@ -35,7 +35,7 @@ export function addMemoryCommand(program: Command): void {
       const context = await commandContext(command)
       if (options.all) refuseInSession(context.env, 'memory search --all')
       if (options.project !== undefined) refuseInSession(context.env, 'memory search --project …')
-      const reader = options.all ? person() : await readerIn(options.project)
+      const reader = options.all ? person() : await readerIn(context, options.project)
       using broker = openMemory(context.paths)
       broker.catchUp()
       const stale = options.all ? [] : await findStale(broker, options.project, reader.projects)
@@ -158,7 +158,7 @@ export function addMemoryCommand(program: Command): void {
       const context = await commandContext(command)
       if (revert !== undefined) refuseInSession(context.env, 'memory policy --revert …')
       const { KNOBS, knob, policyFor, revertChange } = await import('../../../memory/learn/policy.ts')
-      const projects = await keysOf(project)
+      const projects = await keysOf(context, project)
       using broker = openMemory(context.paths)
       const read = () => broker.records('policy', { ...person(), agent: null, projects })
       if (revert !== undefined) {
@@ -191,7 +191,7 @@ export function addMemoryCommand(program: Command): void {
       using broker = openMemory(context.paths)
       broker.catchUp()
       const results = broker.records('result', person())
-      await findStale(broker, '.', await keysOf('.'))
+      await findStale(broker, '.', await keysOf(context))
       const { countLearned } = await import('../../../supervisor/memory/learner.ts')
       const coverage = (await countLearned(context.paths)) ?? null
       const items = broker.inspect(({ file }) => file.lessons())

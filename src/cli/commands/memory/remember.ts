@@ -14,7 +14,7 @@ import {
 import { type MemoryBroker, openMemory } from '../../../memory/broker.ts'
 import { itemIdsOf } from '../../../memory/learn/apply-record.ts'
 import { findFault } from '../../../memory/learn/triggers.ts'
-import { commandContext } from '../../context.ts'
+import { type CommandContext, commandContext } from '../../context.ts'
 import { optionParser, refuseInSession } from '../../options.ts'
 
 export const PROJECT_HELP = 'the project directory (default: this one)'
@@ -47,7 +47,7 @@ export function addRememberCommands(memory: Command): void {
       const text = words.join(' ').trim()
       if (text === '') refuse('There is nothing to remember: the text is empty')
       const trigger = triggerIn(options)
-      const of = options.global ? '' : (await keysOf(options.project))[0]
+      const of = options.global ? '' : (await keysOf(context, options.project))[0]
       const record = newRecord({
         ...{ time: Date.now(), actor: 'person', authority: 'person', importance: 0.8, confidence: 1 },
         ...{ scope: of === '' ? 'global' : 'project', of, acl: { roles: options.role ?? [], shared_at: null } },
@@ -142,16 +142,16 @@ export function person(): MemoryReader {
 }
 
 /** Sees what a session in the project would see. */
-export async function readerIn(project: string | undefined): Promise<MemoryReader> {
-  return { ...person(), agent: null, projects: await keysOf(project) }
+export async function readerIn({ paths }: CommandContext, project: string | undefined): Promise<MemoryReader> {
+  return { ...person(), agent: null, projects: await keysOf({ paths }, project) }
 }
 
-export async function keysOf(project = '.'): Promise<[string, ...string[]]> {
+export async function keysOf({ paths }: Pick<CommandContext, 'paths'>, project = '.'): Promise<[string, ...string[]]> {
   const [{ projectKeys }, { git }] = await Promise.all([
     import('../../../memory/project-keys.ts'),
     import('../../../workspace/git/git.ts'),
   ])
-  return projectKeys(resolve(project), git)
+  return projectKeys(resolve(project), git, { in: paths.memory, onlyReads: true })
 }
 
 function categoryOption(text: string): (typeof FACT_CATEGORIES)[number] {
