@@ -74,7 +74,7 @@ function isCheckFile(path: string): boolean {
   // Texts beside tests are what the tests expect, and a test file may have a name like a document ("docker.test").
   if (isTest || isOtherTest(path) || isTestSupport(path) || isSnapshot(path)) return true
   if (isDocument(path)) return false
-  return isScriptFile(path) || RUNNER_SETTINGS.test(nameOf(path)) || isCi(path) || isPartlyChecks(path)
+  return isScriptFile(path) || isRunnerSettings(path) || isCi(path) || isPartlyChecks(path)
 }
 
 /** Tests of other languages, by their name. */
@@ -85,7 +85,7 @@ function isOtherTest(path: string): boolean {
 /** Whether an added file is read instead of one of these, or by it: `GNUmakefile` before `Makefile`. Other scripts are products. */
 function takesPlace(path: string, files: readonly string[]): boolean {
   const name = nameOf(path)
-  if (RUNNER_SETTINGS.test(name)) return true
+  if (isRunnerSettings(path)) return true
   const same = SAME_TOOL.find(names => names.test(name))
   const isNear = (other: string) => name.endsWith('.mk') || folderOf(other) === folderOf(path)
   return same !== undefined && files.some(other => same.test(nameOf(other)) && isNear(other))
@@ -110,6 +110,11 @@ function isAddedTest(path: string): boolean {
 
 const RUNNER_SETTINGS =
   /^(jest|vitest|karma|playwright|cypress|ava|wdio|mocha|nyc|c8|tap|web-test-runner)\.(config|conf|workspace|setup)\b|^\.(mocharc|nycrc|taprc|rspec|coveragerc)\b|^(conftest\.py|\.?pytest\.(ini|toml)|tox\.(ini|toml)|noxfile\.py|nose2?\.cfg|bunfig\.toml|phpunit(\.dist)?\.xml(\.dist)?|nextest\.toml)$/
+
+/** Settings of a test runner, or of the tool that starts it. */
+function isRunnerSettings(path: string): boolean {
+  return RUNNER_SETTINGS.test(nameOf(path)) || /(^|\/)(\.npmrc|\.yarnrc(\.yml)?|\.cargo\/config(\.toml)?)$/.test(path)
+}
 
 function isEntry(path: string): boolean {
   return isTestFile(path, 'test(') || isOtherTest(path)

@@ -1,7 +1,7 @@
 import type { Finding } from '../../../domain/evidence.ts'
 import type { DiffChange, DiffSettings } from './change.ts'
 import { checkerRule } from './checker-rule.ts'
-import { launcherRule, shimRule, thresholdRule } from './config-rules.ts'
+import { installRule, launcherRule, shimRule, thresholdRule } from './config-rules.ts'
 import { binaryRule, fits, mergeMarkerRule, pathRule, secretRule, sizeRule } from './file-rules.ts'
 import { lintRule } from './lint-rule.ts'
 import { mockRule, riggedRule } from './rigged-rule.ts'
@@ -21,6 +21,7 @@ const TAMPERING_RULES: readonly DiffRule[] = [
   shimRule,
   scriptRule,
   launcherRule,
+  installRule,
   checkerRule,
   thresholdRule,
   lintRule,

@@ -42,6 +42,8 @@ export const DIFF_CODES = {
   'script.silenced': 'A check can no longer fail (`|| true`, `exit 0`, `continue-on-error`).',
   'script.replaced': 'A command that checks the work was replaced, narrowed or removed.',
   'script.no-verify': 'Hooks are bypassed (`--no-verify`).',
+  'install.changed':
+    'A script runs while packages are installed, or a package that was there before comes from another place.',
   'script.shim': 'A file replaces a test runner or another tool.',
   'config.excluded': 'Tests or files were excluded from what is checked.',
   'config.loosened': 'A checker was made less strict.',
