@@ -55,7 +55,7 @@ export const WORK_EVENTS = {
     /** The ref from which it was restored. */
     restored: z.string().optional(),
   }),
-  /** The worktree is gone. What it had and the target has not is in the ref `archive`. */
+  /** The task has its worktree no more; the directory of a slot stays for the next one. What it had and the target has not is in the ref `archive`. */
   'worktree.removed': z.object({
     task: z.string(),
     attempt: z.number(),

@@ -87,3 +87,18 @@ test('what an example says wrongly is found', async () => {
 function splitWords(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 }
+
+test('a flag that a command shares with its subcommand reaches the subcommand', async () => {
+  const { all } = await allCommands()
+  const isPositional = (command: Command) =>
+    (command as unknown as { _enablePositionalOptions: boolean })._enablePositionalOptions
+  const shared = all.flatMap(([path, command]) =>
+    command.commands.flatMap(child =>
+      child.options
+        .filter(({ long }) => long !== '--json' && command.options.some(option => option.long === long))
+        .map(({ long }) => `${path} ${child.name()} ${long}`)
+        .filter(() => !isPositional(command)),
+    ),
+  )
+  assert.deepEqual(shared, [], 'commander gives such a flag to the command: call enablePositionalOptions() on it')
+})

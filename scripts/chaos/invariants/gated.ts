@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { FIRST_PROBE_MS } from '../../../src/agents/limits/account-gates.ts'
 import type { History } from '../history.ts'
 import { tokenOf } from '../plan/scenario.ts'
 import { isTimeless } from './cuts.ts'
@@ -7,9 +8,6 @@ import type { Violation } from './violation.ts'
 
 /** A request that had left before the others heard of the limit. */
 const ON_ITS_WAY_MS = 500
-
-/** A limit that names no reset is waited for a minute at first. */
-const UNNAMED_MS = 60_000
 
 /** From the moment a limit is written down until its reset, or for the first wait where it names none, the vendor hears nothing from that account. */
 export function noCallWhileGated(history: History): Violation[] {
@@ -39,7 +37,7 @@ function closingsIn(history: History): Closing[] {
     const account = accountOf(history, subject)
     if (account === undefined) continue
     const isShut = found.some(each => each.account === account && each.until > time)
-    const until = body.resets_at ?? (isShut ? undefined : time + UNNAMED_MS)
+    const until = body.resets_at ?? (isShut ? undefined : time + FIRST_PROBE_MS)
     if (until !== undefined) found.push({ account, from: time, until })
   }
   return found

@@ -77,7 +77,9 @@ export function decideAdmission(gates: (AccountGate | undefined)[], now: number)
   return closed ? { open: false, why: 'limit', until: closed.closed_until ?? now, gate: closed } : { open: true }
 }
 
-/** Without a known reset the wait is one minute, two, four … up to this. A refused try costs nothing, but tries must not be frequent. */
+/** The first wait after a limit without a known reset; each later one is twice as long. */
+export const FIRST_PROBE_MS = MINUTE_MS
+/** The longest of these waits. A refused try costs nothing, but tries must not be frequent. */
 const LONGEST_PROBE_MS = 30 * MINUTE_MS
 /** A fault may be mended at any time, and a single refused call may be a mistake of the vendor: 5 s, 15 s, 45 s … up to this. */
 const LONGEST_FAULT_MS = 10 * MINUTE_MS
@@ -115,7 +117,7 @@ export function closeGate(gate: AccountGate, limit: Limit, { now, random }: Gate
 function probeWait({ probes }: AccountGate, { fault }: Limit): number {
   const tries = Math.min(probes, 20)
   if (fault) return Math.min(FIRST_FAULT_MS * 3 ** tries, LONGEST_FAULT_MS)
-  return Math.min(MINUTE_MS * 2 ** tries, LONGEST_PROBE_MS)
+  return Math.min(FIRST_PROBE_MS * 2 ** tries, LONGEST_PROBE_MS)
 }
 
 export interface GateClosing {

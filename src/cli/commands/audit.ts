@@ -19,6 +19,7 @@ interface AuditOptions {
 export function addAuditCommand(program: Command): void {
   const audit = program
     .command('audit')
+    .enablePositionalOptions()
     .description('Show who changed what, you and other programs; nobody can change this list')
     .option('--since <time>', `only since: ${PAST_TIMES}`, text => parseSince(text, ownZone(), Date.now()))
     .option('--by <name>', 'only changes made with this key; "you" for your own')

@@ -109,7 +109,10 @@ export function conflictOutcome(merge: Merge, conflict: Conflict): MergeOutcome 
 export function refusalOutcome(merge: Merge, result: VerificationResult): MergeOutcome {
   if (result.concerns) return { kind: 'unaccepted', merge, concerns: result.concerns }
   if (result.status !== 'broken') return { kind: 'refused', merge, result }
-  return { kind: 'given_up', merge, why: `the gates could not run: ${firstProblem(result)}` }
+  const problem = firstProblem(result)
+  // Otherwise the work itself was refused, whatever its gates said.
+  const isGate = result.checks.some(({ status }) => status === 'broken')
+  return { kind: 'given_up', merge, why: isGate ? `the gates could not run: ${problem}` : problem }
 }
 
 function listFiles({ files }: Conflict): string {

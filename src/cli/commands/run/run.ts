@@ -14,6 +14,7 @@ interface RunOptions extends RunFlags {
 export function addRunCommand(program: Command): void {
   program
     .command('run')
+    .enablePositionalOptions()
     .description('Work through the tasks of a feature, of one task or of a project, a fresh agent for each')
     .argument('<target>', 'a feature, a task (id, or unique beginning of it), or a directory: . is this project')
     .option('--project <path>', 'where the feature is (default: this directory)')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EventOf, NewEvent, StoredEvent } from '../../src/domain/event.ts'
-import { pccFor } from './pcc.ts'
-import { seed } from './seeded.ts'
+import type { EventOf, NewEvent, StoredEvent } from '../../../src/domain/event.ts'
+import { pccFor } from '../pcc.ts'
+import { seed } from '../seeded.ts'
 
 const agentSaid = (subject: string, text: string): NewEvent => ({
   actor: 'agent',
