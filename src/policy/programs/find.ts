@@ -6,6 +6,7 @@ import { type Arg, deriveArg, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, type ScannedFlags, scanFlags } from '../shell/flag-table.ts'
 import { hasPattern, leadsOut } from '../shell/printed.ts'
 import { judgeFlags } from './rule-builders.ts'
+import { judgeSecretNames } from './search.ts'
 
 /** Tests, and actions that print. The first list takes the next word. */
 const TAKES_WORD = new Set(
@@ -112,6 +113,7 @@ function judgeFoundFiles(call: ProgramCall, inner: readonly Arg[]): undefined {
   if (outside) call.say('read.indirect', 'MEDIUM', `${name.text} shows files below ${outside.text}`, outside)
   else if (!isNamed && !searches)
     call.say('read.indirect', 'MEDIUM', `${name.text} shows every file that is found, hidden ones too`, name)
+  else if (!isNamed) judgeSecretNames(call, inner)
 }
 
 /** Words in a pattern that looks for secrets. */

@@ -3,9 +3,10 @@ import { globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
 import { isSecretVariable } from '../shell/expand.ts'
 import { flagTable, type SeenFlag } from '../shell/flag-table.ts'
-import { listsFiles, printText } from '../shell/printed.ts'
+import { hasPattern, listsFiles, printText } from '../shell/printed.ts'
 import { walkUncertain } from '../shell/scope.ts'
 import { judgeShellInput, named, stripWrapper, wrapper } from './rule-builders.ts'
+import { judgeSecretNames } from './search.ts'
 
 const XARGS = flagTable({
   harmless: `-0oprtx -d: -E: -e? -I: -i? -J: -L: -l? -n: -P: -R: -s: -S: --null --delimiter: --eof? --replace? --max-lines?
@@ -56,6 +57,7 @@ export const RUNNERS: ProgramRules = {
     else call.say(code, 'MEDIUM', 'xargs takes words from its input')
     judgeFed(call)
     if (rest.length === 0) return
+    if (/^([ef]?grep|rg|ag|ack)$/.test(rest[0]?.value ?? '') && !isNarrowList(call)) judgeSecretNames(call, rest)
     const commands = fillCommands(rest, flags, text).map(words => (isListed ? words.map(markListed) : words))
     if (!isListed) judgeUnknownFiles(call, rest, commands)
     for (const command of commands) call.run(command)
@@ -291,6 +293,16 @@ function isFedByList({ feed, scope }: ProgramCall, rest: readonly Arg[]): boolea
   const searches = /^([ef]?grep|rg|ag|ack)$/.test(rest[0]?.value ?? '')
   const pipe = (feed.upstream ?? []).map(program => (program.among ? [] : program.words))
   return pipe.length > 0 && listsFiles(pipe, scope, searches)
+}
+
+/** Whether a list of files leaves out what is hidden or ignored: by a pattern, or because git keeps the files. */
+function isNarrowList({ feed }: ProgramCall): boolean {
+  const [name = '', ...words] = feed.upstream?.[0]?.words.map(({ value }) => value) ?? []
+  if (name === 'git')
+    return !words.some(word => /^(-[a-z]*o|--others)$/.test(word)) || words.includes('--exclude-standard')
+  if (/^(rg|fd|fdfind|ls)$/.test(name))
+    return !words.some(word => /^(-[a-zA-Z0-9]*[uHIaA.]|--(hidden|unrestricted|no-ignore|all|almost-all))/.test(word))
+  return name !== 'find' || hasPattern(words)
 }
 
 /** Whether the only program before it in the pipe prints numbers of processes. */

@@ -1,5 +1,5 @@
-import type { ProgramRule, ProgramRules } from '../classify/call.ts'
-import { isFlag } from '../shell/args.ts'
+import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
+import { type Arg, isFlag } from '../shell/args.ts'
 import { named, type ReaderRow, reader } from './rule-builders.ts'
 
 /** Programs that search for a text in files. */
@@ -55,7 +55,7 @@ export const SEARCHERS: ProgramRules = {
     runs: '--pager:',
     deep: 'always',
   }),
-  ack: search({
+  ack: searchAll({
     operands: 'pattern-first',
     harmless: `-cfhHiIklLnoQrRsSuvwx1 -A: -B: -C? -g -m: --after-context: --before-context: --context? --break --nobreak --count
       --color --nocolor --column --group --nogroup --heading --noheading --files-with-matches --files-without-matches
@@ -98,24 +98,47 @@ function search(row: ReaderRow): ProgramRule {
   }
 }
 
-/** The same for grep, which leaves out nothing: a search of the whole project for what secrets are assigned to finds their values. */
+/** The same for grep and ack, which leave out nothing: a search of the whole project for the names of secrets finds their values. */
 function searchAll(row: ReaderRow): ProgramRule {
   const plain = reader(row)
   return call => {
-    const { args } = call
-    const isDeep = args.some(arg => /^(-[a-zA-Z]*[rR][a-zA-Z]*|--(dereference-)?recursive)$/.test(arg.value))
+    const { name, args, scope } = call
+    const isDeep =
+      name === 'ack' || args.some(arg => /^(-[a-zA-Z]*[rR][a-zA-Z]*|--(dereference-)?recursive)$/.test(arg.value))
     const words = args.filter(arg => !isFlag(arg))
-    const telling = words.find(arg => SECRET_WORDS.test(arg.value) && /[=:]/.test(arg.value))
-    const isWhole = words.length < 2 || words.some(arg => /^(\.\/?|\*)$/.test(arg.text))
-    const isNarrow = args.some(arg => /^--include(=|$)/.test(arg.value))
-    if (isDeep && isWhole && !isNarrow && telling)
-      call.say('read.secrets', 'MEDIUM', `${telling.text} is looked for where secrets are kept`, telling)
+    const isWhole =
+      words.length < 2 || words.some(({ text, value }) => /^(\.\/?|\*|\.\*)$/.test(text) || value === scope.cwd)
+    const isNarrow = args.some(arg => /^--include(=|$)/.test(arg.value) || LEAVES_OUT.test(arg.value))
+    if (isDeep && isWhole && !isNarrow) judgeSecretNames(call, args)
     plain(call)
   }
 }
 
+/** `--exclude=.env*`: the files with secrets are not searched. */
+const LEAVES_OUT = /^--exclude=\.env\*$/
+
+/**
+ * Adds a reason if the words of a search find the names of secrets in files of variables and show their lines: those names are in upper case, and
+ * what is looked for with `=` is a value.
+ */
+export function judgeSecretNames(call: ProgramCall, words: readonly Arg[]): undefined {
+  const showsNames = words.some(({ value }) => /^(-[a-zA-Z]*[lLcq][a-zA-Z]*|--(files-with.*|count|quiet))$/.test(value))
+  const anyCase = words.some(({ value }) => /^(-[a-zA-Z]*[iy][a-zA-Z]*|--ignore-case)$/.test(value))
+  const telling = words.find(
+    ({ value }) =>
+      !/^--(ex|in)clude/.test(value) &&
+      (anyCase || /[=:]/.test(value.replace(/^--regexp=/, '')) ? SECRET_WORDS : UPPER_SECRETS).test(value),
+  )
+  if (telling && !showsNames)
+    call.say('read.secrets', 'MEDIUM', `${telling.text} is looked for where secrets are kept`, telling)
+}
+
 /** Words with which somebody looks for secrets and not for code. */
 export const SECRET_WORDS = /secret|passw(or)?d|token|api[-_]?key|private[-_ ]key|credential|AKIA|BEGIN .*KEY|_KEY\b/i
+
+/** Those of them that are the names of variables. */
+const UPPER_SECRETS =
+  /SECRET|PASSW(OR)?D|TOKEN|API[-_.]?\??KEY|PRIVATE[-_. ]\??KEY|CREDENTIAL|AKIA|BEGIN .*KEY|_KEY\b|\[[A-Za-z]*[A-Z][A-Za-z]*\](ecret|assw|oken)/
 
 /** Programs that sort lines, pick lines out or compare files. */
 export const COMPARERS: ProgramRules = {
