@@ -106,6 +106,7 @@ const ROUTINE = new Set<string>([
   'shell.nested',
   'pkg.read',
   'pkg.unlisted',
+  'pkg.update',
   'tool.other',
   'net.get',
   'net.search',

@@ -46,7 +46,47 @@ export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], regis
   if (named.every(({ name }) => name === undefined)) return
   const isListed = readLocks(call, registry)
   const unlisted = named.filter(({ name }) => name !== undefined && !isListed(name))
-  for (const { arg, name = '' } of unlisted) say(call, name, arg)
+  for (const { arg, name = '' } of unlisted) {
+    say(call, name, arg)
+    const known = findLookAlike(call, name, registry)
+    if (known !== undefined)
+      call.say('pkg.look-alike', 'MEDIUM', `${name} is spelled nearly like ${known}, and is another package`, arg)
+  }
+}
+
+/** Adds the reason that a command fetches other versions than those that the lock file names. Nobody has seen them yet. */
+export function judgeUpdate(call: ProgramCall, at: Arg | undefined): undefined {
+  call.say('pkg.update', 'MEDIUM', `${call.name} fetches versions that no lock file names`, at)
+}
+
+/** Packages that everybody uses, and those of the same kind whose names are near to theirs. */
+const POPULAR: Partial<Record<Registry, string>> = {
+  npm: `express react preact lodash axios chalk commander debug dotenv eslint tslint prettier typescript webpack rollup vitest mocha moment
+    mongoose request colors color jquery redux next nodemon winston socket.io passport bcrypt bcryptjs jsonwebtoken cross-env prisma
+    esbuild rimraf minimist inquirer puppeteer playwright cheerio ioredis redis mysql mysql2 sqlite3 nodemailer multer validator`,
+  python: `requests urllib3 numpy numba pandas flask django fastapi pytest scipy matplotlib pillow boto3 botocore click pyyaml cryptography
+    sqlalchemy setuptools jinja2 beautifulsoup4 colorama tensorflow torch httpx aiohttp pydantic python-dateutil psycopg2 redis celery`,
+  cargo: 'serde tokio rand clap regex anyhow reqwest futures hyper thiserror tracing chrono rayon syn quote',
+  ruby: 'rails rspec nokogiri devise sidekiq rubocop bundler sinatra faraday capistrano',
+}
+
+/** The package that somebody may have meant: one letter more, less, or another one, or two in the wrong order. */
+function findLookAlike(call: ProgramCall, name: string, registry: Registry): string | undefined {
+  const popular = POPULAR[registry]?.split(/\s+/) ?? []
+  if (name.length < 5 || popular.includes(name.toLowerCase())) return undefined
+  const manifest =
+    registry === 'npm' ? foldersAbove(call).map(folder => readText(call, join(folder, 'package.json'))) : []
+  const own = manifest.flatMap(text => [...(text ?? '').matchAll(/"((?:@[\w.-]+\/)?[\w.-]{5,})"\s*:\s*"[\^~\d]/g)])
+  return [...popular, ...own.map(([, one = '']) => one)].find(one => one.length > 4 && isNear(name.toLowerCase(), one))
+}
+
+function isNear(one: string, other: string): boolean {
+  if (one === other || Math.abs(one.length - other.length) > 1) return false
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at++
+  const [rest, wanted] = [one.slice(at), other.slice(at)]
+  const isSwapped = rest[0] === wanted[1] && rest[1] === wanted[0] && rest.slice(2) === wanted.slice(2)
+  return rest.slice(1) === wanted || rest === wanted.slice(1) || rest.slice(1) === wanted.slice(1) || isSwapped
 }
 
 /** The same for a program that is fetched and run if it is not installed. */

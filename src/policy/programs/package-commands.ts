@@ -1,9 +1,9 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { type Arg, atDoubleDash, findOperands, HOLE, isFlag } from '../shell/args.ts'
-import { isInstalled, judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram } from './lock-files.ts'
+import { isInstalled, judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram, judgeUpdate } from './lock-files.ts'
 import { hasScript, judgePackageScripts } from './package-scripts.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
-import { judgeStepWords } from './step-names.ts'
+import { judgeDestructiveWords, judgeStepWords } from './step-names.ts'
 
 export interface Manager {
   /** LOW verbs: they build, test, list, or fetch what the project names. */
@@ -96,6 +96,8 @@ function judgeAdded(call: ProgramCall, operands: readonly Arg[], after: readonly
   const at = operands.findIndex(({ value }, index) => (isAcross ? index > 1 : index === 0) && ADDS.test(value))
   if (at < 0) return
   const packages = [...operands.slice(at + 1), ...after]
+  const isAll = /^(upgrade|up|update|udpate)$/.test(operands[at]?.value ?? '')
+  if (isAll || packages.some(({ value }) => /.@(latest|next|\*|>|\^|~)/.test(value))) judgeUpdate(call, operands[at])
   if (packages.length === 0) return judgeUnlistedManifest(call, operands[at])
   judgeUnlisted(call, packages, 'npm')
 }
@@ -153,9 +155,8 @@ function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonl
   if (FAR_SCRIPT.test(script.value) && !/^build[:._-]prod(uction)?$/.test(script.value))
     call.say('script.far', 'MEDIUM', `${script.text} sounds as if it reached beyond the project`, script)
   else judgeStepWords(call, [script, ...words.slice(1), ...after])
-  const far = after.find(word =>
-    /^--?([a-z]+-)*(delete|destroy|drop|wipe|purge|prod|production)(-|=|$)/.test(word.value),
-  )
+  judgeDestructiveWords(call, after)
+  const far = after.find(word => /^--?([a-z]+-)*(prod|production)(-|=|$)/.test(word.value))
   if (far) call.say('script.far', 'MEDIUM', `${far.text} sounds as if it reached beyond the project`, far)
   const index = call.args.indexOf(script)
   if (operands.some(arg => arg.value === 'exec' && call.args.indexOf(arg) < index))

@@ -1,7 +1,7 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { type Arg, deriveArg, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
-import { isInstalled, judgeUnlisted, judgeUnlistedProgram } from './lock-files.ts'
+import { isInstalled, judgeUnlisted, judgeUnlistedProgram, judgeUpdate } from './lock-files.ts'
 import { type Manager, manager } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
@@ -123,6 +123,7 @@ const RUBY_ADDS = /^(install|i|add|inject|require|req|r)$/
 function ruby(call: ProgramCall): undefined {
   const [verb, ...packages] = findOperands(call.args, ['-v', '--version', '-g', '--group', '--source', '-s'])
   if (verb && RUBY_ADDS.test(verb.value)) judgeUnlisted(call, packages, call.name === 'composer' ? 'php' : 'ruby')
+  if (verb && /^(update|upgrade|u)$/.test(verb.value)) judgeUpdate(call, verb)
   const branch = packages.find(arg => /[:@ ]dev-|@dev$|#/.test(arg.value))
   if (branch) call.say('pkg.foreign', 'MEDIUM', `${branch.text} is no released version`, branch)
   const [script] = packages

@@ -3,7 +3,7 @@ import type { ProgramCall } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
-import { judgeUnlisted } from './lock-files.ts'
+import { judgeUnlisted, judgeUpdate } from './lock-files.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
 
@@ -118,6 +118,10 @@ export function python(call: ProgramCall): undefined {
     return call.say('tool.other', 'MEDIUM', 'uv makes a folder for packages', verb)
   if (/^(uninstall|remove|pip uninstall)( |$)/.test(line))
     return call.say('pkg.remove', 'MEDIUM', `${name} removes packages`, verb)
+  const isNewer = /^(update|upgrade|lock --upgrade|pip compile --upgrade)( |$)/.test(line)
+  const renews = args.find(({ value }) => /^(-[a-zA-Z]*U[a-zA-Z]*|-P|--upgrade(-package)?)(=|$)/.test(value))
+  if ((isNewer && /^(poetry|pipenv|pdm|uv|rye|conda|mamba|micromamba)$/.test(name)) || renews)
+    judgeUpdate(call, renews ?? verb)
   const adds = /^(install|add|inject|download|wheel|(pip|tool) install)( |$)/.exec(line)?.[1]
   if (adds !== undefined) judgeUnlisted(call, operands.slice(adds.split(' ').length), 'python')
   if (/^(install|add|sync|lock|update|pip (install|sync|compile)|develop)( |$)/.test(line)) {

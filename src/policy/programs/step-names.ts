@@ -83,12 +83,53 @@ function isForOthers({ args, head }: ProgramCall, { value, at }: Arg): boolean {
   return !/^(--(mode|configuration|config)|-c)$|(^|\/)build(\.\w+)?$/.test(before)
 }
 
+/**
+ * Adds a reason if a flag gives a program the environment that others use: `--env-file=.env.production`, `--stage prod`. What builds, tests or checks
+ * may be told so.
+ */
+export function judgeEnvironmentFlags(call: ProgramCall): undefined {
+  const { name, args } = call
+  if (!args.some(({ value }) => FAR_ENVIRONMENT.test(value))) return
+  const builds = BUILDS.test(name) || args.some(({ value }) => BUILD_STEP.test(value) || BUILDS.test(value))
+  for (const [at, arg] of args.entries()) {
+    const [, flag = args[at - 1]?.value ?? '', value = arg.value] = /^(--?[\w-]+)=(.*)$/s.exec(arg.value) ?? []
+    const isFile =
+      FAR_FILE.test(value) && /^--?(e|f|env|envs|env-?file(-if-exists)?|env-?path|dotenv|path|file)$/i.test(flag)
+    const isNamed = !builds && /^--?([a-z]+-)?(env|environment|stage)$/i.test(flag) && FAR_NAME.test(value)
+    if (isFile || isNamed) call.say('env.elsewhere', 'MEDIUM', `${arg.text} is an environment that others use`, arg)
+  }
+}
+
+const FAR_ENVIRONMENT = /prod|prd|live|stag|mainnet/i
+const FAR_NAME = /^(prod|production|prd|live|staging|stage|mainnet)$/i
+const FAR_FILE =
+  /(^|\/)(\.env[\w.-]*[._-](prod(uction)?|prd|live|staging)([._-]\w+)*|\.?(prod(uction)?|prd|live|staging)\.env)$/i
+const BUILDS =
+  /^(webpack|rollup|vite|next|nuxt|ng|ember|expo|babel|eslint|jest|vitest|hugo|jekyll|gatsby|astro|esbuild|parcel|encore|mix|grunt|gulp)$/
+const BUILD_STEP = /^(build|lint|test|check|typecheck|bundle|compile|validate|synth|plan|diff|config|print)([:.-]\w+)*$/
+
+/** Adds a reason for a word with which a program of the project throws something away: `--purge`, `--wipe-all`, `reset`. */
+export function judgeDestructiveWords(call: ProgramCall, words: readonly Arg[]): undefined {
+  if (words.some(({ value }) => /^(--dry-?run(=true)?|--what-?if|--help|-h)$/i.test(value))) return
+  const lost = words.find(({ value }) => (DESTRUCTIVE.test(value) && !KEEPS.test(value)) || LOSES.test(value))
+  if (lost) call.say('script.far', 'MEDIUM', `${lost.text} sounds as if it threw something away`, lost)
+}
+
+const DESTRUCTIVE =
+  /^--?([a-z]+-)*(delete|destroy|drop|wipe|purge|prune|reset|erase|nuke|truncate|remove|obliterate|clean-?all|force-clean|hard-clean|clean-up-all|overwrite|flush|rollback|teardown|uninstall|unlink)(-[a-z]+)*(=.*)?$/i
+/** Switched off, or about what is made again. */
+const KEEPS =
+  /^--?(no|skip|without|keep|never|disable|dont)-|-(cache|caches|logs?|output|coverage|snapshots?|unused|color|console|debugger|duplicates|whitespace|comments)(=|$)|=(false|0|no|off)$/i
+const LOSES =
+  /^(delete|delete-all|remove-all|reset|prune|erase|obliterate|flush|flushall|flushdb|clean-all|rm|unlink)$/i
+
 /** The same for a script of the project, by its own name and by the words that it gets: `./deploy.sh`, `node tools/cli.js publish`. */
 export function judgeScriptSteps(call: ProgramCall, file: Arg): undefined {
   const name = file.value.slice(file.value.lastIndexOf('/') + 1)
   if (!/(^test_|[._-](test|spec)\b)/.test(name)) judgeStep(call, deriveArg(name.replace(/\.\w+$/, ''), file))
   const place = call.args.findIndex(arg => arg.at === file.at)
   const words = call.args.slice(place + 1)
+  judgeDestructiveWords(call, words)
   judgeStepWords(
     call,
     words.filter(arg => /^[A-Za-z][\w:-]*$/.test(arg.value)),
@@ -136,6 +177,7 @@ export function judgeSteps(call: ProgramCall): undefined {
   const verb = Object.hasOwn(STEPS_AFTER, call.name) ? STEPS_AFTER[call.name] : undefined
   const start = verb === undefined ? -1 : call.args.findIndex(arg => verb.test(arg.value))
   if (start < 0) return
+  if (verb?.source !== '^') judgeDestructiveWords(call, call.args.slice(start + 1))
   judgeStepWords(
     call,
     call.args.slice(start).filter(arg => /^[A-Za-z][\w:,-]*$/.test(arg.value)),
