@@ -8,7 +8,7 @@ import { newScope } from '../shell/scope.ts'
 import { settleOwn } from '../verdict/sandbox.ts'
 import { judgeAddress } from './address.ts'
 import { buildAssessment } from './assessment-tree.ts'
-import { isSteered } from './changed-file.ts'
+import { isSteered, silencesChecks } from './changed-file.ts'
 import type { TextEdit, ToolUse } from './tool-use.ts'
 import { CommandWalker } from './walk.ts'
 
@@ -136,7 +136,8 @@ function explainWrite({ path, text, edits }: Extract<ToolUse, { does: 'write' }>
   const place = locatePath(path, cwd, fence)
   const real = place.where === 'strange' ? path : place.path
   const isShort = edits === undefined && text.trim().length < 200
-  const found = place.where === 'inside' && (isShort || isSteered(real)) ? fence.look?.(real) : undefined
+  const found =
+    place.where === 'inside' && (isShort || isSteered(real) || silencesChecks(text)) ? fence.look?.(real) : undefined
   const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
   const after = edits === undefined ? text : applyEdits(before, edits)
   const change = { before, after, added: text, ...(edits === undefined && { whole: true as const }) }

@@ -168,7 +168,7 @@ function staysBelow({ known, value }: Arg): boolean {
 /** Programs that print the content of the files that they read, or copy it. */
 const SHOWS = new Set(
   `cat tac nl head tail less more most bat batcat rev cut paste join comm column fold fmt expand unexpand pr sort uniq shuf tsort
-   grep egrep fgrep zgrep rg ag ack look diff colordiff sdiff diff3 cmp zcat zless zmore bzcat xzcat od hexdump hd xxd strings base64
+   grep egrep fgrep zgrep rg ag ack look diff colordiff sdiff diff3 cmp zcat zless zmore bzcat xzcat zstdcat gunzip bunzip2 unxz unzstd od hexdump hd xxd strings base64
    base32 basenc jq gojq jaq yq gron jless fx dasel xmllint csvcut csvgrep csvsort csvjson csvformat csvstack sed gsed awk gawk mawk nawk
    iconv dos2unix cp gcp mv ln install rsync dd split csplit gzip bzip2 xz zstd lz4 brotli pigz mapfile readarray sqlite3 sqlite`.split(
     /\s+/,

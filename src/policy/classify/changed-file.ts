@@ -16,18 +16,45 @@ import {
 // What a change of a file makes other programs do: its text is known before it is written, so the commands in it are judged like typed ones.
 
 /** Whether a file gives commands to others, or says what they show or fetch; `asked` if it must not become something that is not known. */
-export function isSteered(path: string): 'asked' | 'printed' | undefined {
+export function isSteered(path: string): 'asked' | 'kept' | 'printed' | undefined {
   const kind = KINDS.find(({ name }) => name.test(path))
-  return kind && (kind.printed ? 'printed' : 'asked')
+  if (kind && !kind.printed) return 'asked'
+  // What says how strict a check is must not be replaced by something that is not known.
+  return CHECK_FILE.test(path) ? 'kept' : kind && 'printed'
+}
+
+/** Whether a change may take away what is in a file: a short text, another file, or what a program prints takes its place. */
+export function mayReplace(path: string, { whole, copied, after }: Partial<WrittenChange>): boolean {
+  if (!whole) return false
+  return after === undefined ? isSource(path) : copied === true || after.length < 200
+}
+
+/** Whether a file is one that people write, by its ending, and that no tool makes again. */
+function isSource(path: string): boolean {
+  return (
+    /\.([cm]?[jt]sx?|vue|svelte|py|go|rs|rb|java|kts?|swift|c|h|cc|cpp|hpp|cs|php|exs?|scala|clj|lua|dart|sh|bash|sql|prisma|proto|graphql|tf|css|scss|html)$/i.test(
+      path,
+    ) &&
+    !/\.d\.ts$|[._-](gen|generated|pb|min)\.\w+$|(^|\/)(generated|__generated__|gen|dist|build|out|target|coverage|tmp)\//i.test(
+      path,
+    )
+  )
 }
 
 /** What is asked about in a change, besides the commands in it. */
 export function explainChange(path: string, change: WrittenChange): TextFinding[] {
-  const found = [explainWritten(path, change.added), explainLoss(path, change)].filter(one => one !== undefined)
+  const found = [explainWritten(path, change.added ?? ''), explainLoss(path, change)].filter(one => one !== undefined)
   const kind = KINDS.find(({ name }) => name.test(path))
   const why = kind?.explain?.(change) ?? explainExposed(path, findAdded(change).join('\n'))
-  if (why !== undefined) found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path}: ${why}` })
-  const [before, after] = [change.before, change.after ?? change.added].map(text =>
+  const weaker = CHECK_FILE.test(path) || MAY_CHECK.test(path) ? explainWeaker(change) : undefined
+  const silenced = PAGES.test(path) ? undefined : findAdded(change).find(line => SILENCES.test(line))
+  for (const text of [
+    why,
+    weaker,
+    silenced && `${silenced.trim().slice(0, 60)} switches a check off for the whole file`,
+  ])
+    if (text !== undefined) found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path}: ${text}` })
+  const [before, after] = [change.before, change.after ?? change.added ?? ''].map(text =>
     text === undefined ? undefined : kind?.commands?.(text),
   )
   for (const [name, command] of before ?? []) {
@@ -43,7 +70,7 @@ export function explainChange(path: string, change: WrittenChange): TextFinding[
 export function findCommands(path: string, change: WrittenChange): ReadLines[] {
   const kind = KINDS.find(({ name }) => name.test(path))
   const before = change.before === undefined ? undefined : kind?.commands?.(change.before)
-  const after = kind?.commands?.(change.after ?? change.added) ?? new Map<string, string>()
+  const after = kind?.commands?.(change.after ?? change.added ?? '') ?? new Map<string, string>()
   const changed = [...after].filter(([name, text]) => before?.get(name) !== text)
   const literals = kind?.commands || PAGES.test(path) ? [] : findLiterals(findAdded(change).join('\n'))
   return [...changed, ...literals.map(text => ['a command', text] as const)]
@@ -83,13 +110,65 @@ function doesNothing(command: string): boolean {
 
 /** A file that is written as a whole and then holds next to nothing of what was in it. */
 function explainLoss(path: string, { before, after, whole, copied }: WrittenChange): TextFinding | undefined {
-  if (!whole || before === undefined || after === undefined) return undefined
-  if (copied && before.trim() !== '' && before !== after)
+  if (!whole || before === undefined) return undefined
+  if ((after === undefined || copied) && before.trim() !== '' && before !== after)
     return { code: 'file.replace', risk: 'MEDIUM', text: `what is in ${path} would be lost` }
+  if (after === undefined) return undefined
   const [was, is] = [before.trim().length, after.trim().length]
   if (was === 0 || !(is === 0 || (was > 100 && is * 10 < was && is < 80))) return undefined
   return { code: 'write.empties', risk: 'MEDIUM', text: `nothing of what is in ${path} would be left` }
 }
+
+/** Settings of type checkers, linters, test runners and hooks. */
+const CHECK_FILE =
+  /(^|\/)(tsconfig[\w.-]*\.json|jsconfig\.json|\.eslintrc(\.\w+)?|eslint\.config\.[cm]?[jt]s|biome\.jsonc?|\.?oxlintrc\.json|\.stylelintrc(\.\w+)?|stylelint\.config\.[cm]?js|\.flake8|\.?ruff\.toml|\.?mypy\.ini|\.?pylintrc|pyrightconfig\.json|pytest\.ini|tox\.ini|\.coveragerc|(jest|vitest|karma|playwright|cypress|nyc|ava|mocha)[\w.-]*\.config\.[cm]?[jt]s|\.mocharc(\.\w+)?|\.nycrc(\.json)?|\.c8rc\.json|\.pre-commit-config\.ya?ml|\.?golangci\.(ya?ml|toml|json)|\.?clippy\.toml|\.rubocop\.yml|phpstan[\w.-]*\.neon(\.dist)?|phpunit\.xml(\.dist)?|\.swiftlint\.yml|detekt\.yml|checkstyle\.xml|\.?commitlint(rc|\.config)(\.\w+)?)$/
+/** Files for other things that may hold such settings too. */
+const MAY_CHECK = /(^|\/)(package\.json|pyproject\.toml|setup\.cfg|Cargo\.toml|vite\.config\.[cm]?[jt]s)$/
+
+/** Comments that switch a check off for a whole file. Those for one line, or the next, are not meant. */
+const SILENCES =
+  /@ts-nocheck\b|\/\*\s*(eslint|oxlint|stylelint|tslint)[-:]disable(?!-)\b|\bbiome-ignore-all\b|#\s*(mypy:\s*ignore-errors|pyright:\s*(ignore|basic|off)|pyre-ignore-all-errors|pylint:\s*(skip-file|disable=all)|(flake8|ruff):\s*noqa\s*$|rubocop:disable\s+all\b|shellcheck\s+disable=all)|\/\/\s*nolint(:all)?\s*$|#!\[allow\(|\b(istanbul|c8|v8) ignore file\b|@?phpcs:(ignoreFile|disable)|@phpstan-ignore-file|swiftlint:disable all|markdownlint-disable-file/m
+
+/** Whether a text holds such a comment. What is in the file already is not new. */
+export function silencesChecks(text: string): boolean {
+  return SILENCES.test(text)
+}
+
+/** What a change of such settings checks no more: a rule that was on, a limit that was higher, or a preset. */
+function explainWeaker({ before, after }: WrittenChange): string | undefined {
+  if (before === undefined || after === undefined) return undefined
+  const [had, has] = [listChecks(before), listChecks(after)]
+  const lost = [...had].find(([name, strength]) => (has.get(name) ?? 0) < strength)
+  if (lost) return `${lost[0]} would be checked no more, or less`
+  const known = new Set(before.split('\n').map(line => line.trim()))
+  const weak = after.split('\n').find(line => !known.has(line.trim()) && SWITCHED_OFF.test(line))
+  return weak === undefined ? undefined : `${weak.trim().slice(0, 60)} switches a check off`
+}
+
+/** The checks in a text by their names, with how strict they are. */
+function listChecks(text: string): Map<string, number> {
+  const found = new Map<string, number>()
+  for (const [, name = '', value = ''] of text.matchAll(RULE)) found.set(name, LEVELS[value] ?? Number(value))
+  for (const [, name = ''] of text.matchAll(STRICT)) found.set(name, 1)
+  for (const [, name = '', value = ''] of text.matchAll(LIMIT)) found.set(name, Number(value))
+  for (const [, list = ''] of text.matchAll(PRESETS))
+    for (const [, , name = ''] of list.matchAll(/(["'])([^"'\n]+)\1/g)) found.set(name, 1)
+  for (const [name] of text.matchAll(/\b[\w.]+\.configs(\.\w+|\[["'][^"']+["']\])+/g)) found.set(name, 1)
+  for (const [, name = ''] of text.matchAll(/^\s*-\s+(?:id|repo):\s*["']?([^"'\s#]+)/gm)) found.set(name, 1)
+  return found
+}
+
+const LEVELS: Record<string, number | undefined> = { error: 2, deny: 2, forbid: 3, warn: 1, warning: 1, on: 2 }
+/** `'no-eval': 'error'`, `"noVar": ["error", …]`, `{ "level": "error" }` and lints of Cargo. */
+const RULE =
+  /["']?([\w@][\w@/.-]*)["']?\s*[:=]\s*(?:\[\s*|\{\s*["']?level["']?\s*[:=]\s*)?["'](error|deny|forbid|warn|warning|on)["']/g
+const STRICT =
+  /["']?\b(strict\w*|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess|EmitOnError)\w*|alwaysStrict|exactOptionalPropertyTypes|useUnknownInCatchVariables|forceConsistentCasingInFileNames|checkJs|erasableSyntaxOnly|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|recommended|failOnWarnings|forbidOnly)["']?\s*[:=]\s*(?:true|True|["']?strict["']?|!!process)/g
+const LIMIT =
+  /["']?\b(lines|branches|functions|statements|fail_under|fail-under|cov-fail-under)["']?\s*[:=]\s*(\d+(?:\.\d+)?)/g
+const PRESETS = /\b(?:extends|select|extend-select|enable)["']?\s*[:=]\s*(\[[^\]]*\]|["'][^"'\n]+["'])/g
+const SWITCHED_OFF =
+  /["']?[\w@][\w@/.-]*["']?\s*[:=]\s*\[?\s*["']off["']|["'](?:no-[\w-]+|@?[\w-]+\/[\w-]+)["']\s*:\s*\[?\s*0\b|\b(noCheck|passWithNoTests|suppressImplicitAnyIndexErrors|ignoreBuildErrors|ignoreDuringBuilds|ignore_errors|disable-all|disable_all|ignore_missing_imports)["']?\s*[:=]\s*(true|True)|\b(strict|noImplicitAny|strictNullChecks|noEmitOnError|recommended)["']?\s*[:=]\s*(false|False)|\b(disable|ignore|extend-ignore)\s*=\s*\[?\s*["']?(all|ALL)\b/
 
 interface Kind {
   name: RegExp
@@ -222,7 +301,7 @@ function readImageSteps(text: string): Map<string, string> {
 /** The generator of a client is a command, unless it is one by its name. */
 function explainGenerator({ before = '', after, added }: WrittenChange): string | undefined {
   const had = new Set(readGenerators(before))
-  const command = readGenerators(after ?? added).find(text => !had.has(text))
+  const command = readGenerators(after ?? added ?? '').find(text => !had.has(text))
   return command === undefined ? undefined : `its generator would run ${command}`
 }
 

@@ -206,7 +206,10 @@ export function assign(
   const value = word && expandAssigned(word, scope)
   // `IFS= read -r line` splits that line and nothing else.
   if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone, of, folder: scope.cwd }, add)
-  if (!alone) return
+  if (!alone) {
+    scope.given.set(name, value?.known && !append ? value.value : undefined)
+    return
+  }
   if (word && /^"?\$!"?$/.test(word.text) && !scope.several.has(name)) scope.jobs.add(name)
   bindVariable(name, append ? undefined : value, scope)
   const words = value ? [value] : expandWords(inner, scope)

@@ -63,6 +63,8 @@ export function judgeFile(arg: Arg, access: Access, where: FileContext): undefin
   }
   if (access === 'read' && mayHoldSecrets(arg.value, scope.home))
     add({ code: 'path.maybe-secret', risk: 'MEDIUM', text: `${arg.text} often holds a password or a token`, at })
+  if (access === 'read' && where.shows && DUMP.test(arg.value))
+    add({ code: 'path.maybe-secret', risk: 'MEDIUM', text: `${arg.text} is a copy of data that people keep`, at })
   if (access === 'write' && arg.glob && HIDDEN_PATTERN.test(arg.value))
     return add({ code: 'write.pattern', risk: 'HIGH', text: `${arg.text} may be a file that steers others`, at })
   // In a pattern only the part before the first wildcard is a path.
@@ -101,6 +103,10 @@ function mayHoldSecrets(path: string, home: string): boolean {
     path,
   )
 }
+
+/** Copies of databases, by their names. */
+const DUMP =
+  /(^|\/)(backups?|dumps?|db-?(backups?|dumps?))\/([^/]+\/)*[^/]*\.(sql|dump|bak|rdb|bson|db|sqlite3?|csv|json|ndjson|archive|tar|tgz|zip)(\.(gz|bz2|xz|zst|lz4|enc|gpg))?$|\.(sql|dump|bak|rdb|bson)\.(gz|bz2|xz|zst|lz4)$|\.(pgdump|rdb)$/i
 
 /** Words that do not match cannot be the path of a secret, so the disk need not be read for them. */
 export const MAYBE_SECRET = /[./~_]|secret|credential|token|password|shadow|sudoers/i

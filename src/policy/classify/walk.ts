@@ -17,7 +17,7 @@ import {
 } from '../shell/tree.ts'
 import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
 import { createCall, type MakeText, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
-import { explainChange, findCommands, isSteered } from './changed-file.ts'
+import { explainChange, findCommands, isSteered, mayReplace } from './changed-file.ts'
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
 import { emptiesFile, isOwnFile, isStandardDevice, judgeRedirect, noteSpelled } from './judge-file.ts'
@@ -213,7 +213,13 @@ export class CommandWalker {
       const isFile = file && !isStandardDevice(file.value) && !(redirect.op === '>&' && /^(\d+-?|-)$/.test(file.value))
       for (const reason of isFile ? explainText(file.value, pipe, redirects.length > 1 ? bodies : []) : [])
         addReason(state.piece, { ...reason, at: redirect.at, ...(reason.held && isOwn(file) && { own: true }) })
-      if (body?.secret !== undefined) addReason(state.piece, secretReason(body.secret, body.at))
+      if (body?.secret !== undefined)
+        addReason(state.piece, {
+          code: 'secret.variable',
+          risk: 'HIGH',
+          text: `${body.secret} looks like a secret`,
+          at: body.at,
+        })
       if (body) feed = { piped: false, text: body }
       else if (redirect.op === '<' && target?.[0]) feed = { piped: false, file: target[0] }
     }
@@ -231,6 +237,8 @@ export class CommandWalker {
         text: `more than ${this.#budget.most} commands`,
       })
     const alone = node.words.length === 0
+    const { given } = state.scope
+    state.scope.given = new Map(given)
     for (const assignment of node.assigns) {
       if (assignment.value) this.#bits(assignment.value, state)
       this.#words(assignment.inner, state)
@@ -245,6 +253,7 @@ export class CommandWalker {
     const args = expandWords(node.words, state.scope)
     const feed = this.#redirects(node.redirects, state, args)
     if (args.length > 0) this.#run(args, { ...state, feed })
+    state.scope.given = given
   }
 
   /** Judges expanded words as a command; wrappers call this again with the command that they run. */
@@ -256,6 +265,7 @@ export class CommandWalker {
     if (set) {
       // Most wrappers would run a program of that name, but a shell behind a wrapper would set the variable.
       const value = { ...head, value: set[2] ?? '' }
+      state.scope.given.set(set[1] ?? '', head.known ? value.value : undefined)
       judgeAssignment({ name: set[1] ?? '', value, at: head.at, alone: false }, reason =>
         addReason(state.piece, reason),
       )
@@ -302,24 +312,21 @@ export class CommandWalker {
   }
 
   /** Judges what a file of the project becomes. A file that gives commands to others must not become something that is not known. */
-  #change(file: Arg, make: MakeText, state: WalkState): undefined {
-    const { cwd, folders } = state.scope
+  #change(file: Arg, make: MakeText, { piece, scope }: WalkState): undefined {
+    const { cwd, folders } = scope
     const { look } = this.#fence
-    if (!file.known || file.glob || cwd === undefined || folders.size > 1 || look === undefined) return
+    if (!file.known || cwd === undefined || folders.size > 1 || look === undefined) return
     const place = locatePath(file.value, cwd, this.#fence)
     if (place.where !== 'inside') return
-    const steers = isSteered(place.relative)
+    const steers = file.glob ? undefined : isSteered(place.relative)
     const first = make(undefined)
-    const isShort = first.whole && first.after !== undefined && (first.copied || first.after.length < 200)
-    const found = steers || isShort ? look(place.path) : undefined
+    const found = steers || (!file.glob && mayReplace(place.relative, first)) ? look(place.path) : undefined
     const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
     const { after, added, ...how } = make(before)
-    if (after === undefined && steers === 'asked')
-      return addReason(state.piece, { ...UNSEEN, text: `it is not known what ${file.text} becomes`, at: file.at })
-    if (after === undefined && added === undefined) return
-    const change = { before, after, added: after ?? added ?? '', ...how }
-    for (const finding of this.explainChange(place.path, change, state.scope))
-      addReason(state.piece, { ...finding, at: file.at })
+    if (after === undefined && (steers === 'asked' || (steers === 'kept' && before !== undefined)))
+      return addReason(piece, { ...UNSEEN, text: `it is not known what ${file.text} becomes`, at: file.at })
+    const change = { before, after, added: after ?? added, ...how }
+    for (const finding of this.explainChange(place.path, change, scope)) addReason(piece, { ...finding, at: file.at })
   }
 
   /** What is asked about in a change of a file, given its real path: what its text does, and the commands that others would run because of it. */
@@ -390,8 +397,4 @@ function mayFollow(id: string, { files = [] }: WalkState): boolean {
 
 function tooDeepReason(at: Span): Reason {
   return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }
-}
-
-function secretReason(name: string, at: Span): Reason {
-  return { code: 'secret.variable', risk: 'HIGH', text: `${name} looks like a secret`, at }
 }

@@ -168,6 +168,7 @@ export function explainCode(path: string, text: string): Omit<Reason, 'at'> | un
   const reaches =
     text.length > MAX_CODE ||
     REACHES_OUT.test(text) ||
+    DELETES.test(text) ||
     names.some(name => MAYBE_SECRET.test(name) && findSecretPart(name) !== undefined)
   if (!reaches) return undefined
   return { code: 'write.code', risk: 'MEDIUM', text: `${path} may show secrets, start programs or send`, held: true }
@@ -177,6 +178,10 @@ export function explainCode(path: string, text: string): Omit<Reason, 'at'> | un
 const MAX_CODE = 8_000
 const REACHES_OUT =
   /\bprocess\.env\b(?!\s*\??\.\s*\w)|\bos\.environ\b(?!\s*(\[|\.get\b|\.setdefault\b))|\bENV\.(to_|each|inspect)|%ENV|\b(printenv|subprocess|child_process|execSync|execFileSync|execa|spawnSync|Popen|popen\w*|ProcessBuilder|getRuntime|shell_exec|passthru|proc_open|socket|urllib|urlopen|requests|httpx|aiohttp|smtplib|ftplib|paramiko|axios|XMLHttpRequest|WebSocket|TCPSocket)\b|\bos\s*\.\s*(system|exec\w*|spawn\w*)\b|\b(net|http|https|tls)\s*\.\s*(connect|createConnection|request|get|Dial\w*|Post\w*|Get)\b|exec\.Command|Command::new|\b(spawn|exec|fetch)\s*\(/
+
+/** Code that removes files or empties a database. */
+const DELETES =
+  /\b(rmtree|rmSync|unlinkSync|rmdirSync|rimraf|removeSync|emptyDirSync|remove_dir_all|remove_file|RemoveAll|rm_rf|rm_r|deleteIfExists|deleteRecursively|deleteDirectory|truncateSync)\b|\b(os|shutil|fs|fsp|promises|FileUtils|File|Files|Deno)\s*\.\s*(remove\w*|unlink|rmdir|rm|rename\w*|replace|Remove|Rename|delete|truncate|move)\b|\.\s*unlink\s*\(|\brm\s+-[rRf]|\b(drop\s+(table|database|schema)|truncate\s+table|delete\s+from)\b/i
 
 /** Code that sends the whole environment away. */
 const SENDS_ENVIRONMENT =
@@ -191,8 +196,8 @@ export interface WrittenChange {
   before?: string | undefined
   /** What is in it then; left out if that is not known. */
   after?: string | undefined
-  /** What is added; of a file that is written as a whole, all of it. */
-  added: string
+  /** What is added; of a file that is written as a whole, all of it. Left out if nothing of it is known. */
+  added?: string | undefined
   /** Set if what was there before is replaced as a whole. */
   whole?: true
   /** Set if it is replaced by another file. */
@@ -201,7 +206,7 @@ export interface WrittenChange {
 
 /** The lines that were not there before. */
 export function findAdded({ before, after, added }: WrittenChange): string[] {
-  if (before === undefined || after === undefined) return (after ?? added).split('\n')
+  if (before === undefined || after === undefined) return (after ?? added ?? '').split('\n')
   const had = new Set(before.split('\n').map(line => line.trim()))
   return after.split('\n').filter(line => !had.has(line.trim()))
 }
@@ -221,12 +226,12 @@ export function explainCompose(change: WrittenChange): string | undefined {
   if (HOST_MOUNT.test(added)) return 'it shows a container files outside of the project'
   if (/(^|["'\s-])(0\.0\.0\.0|\[?::\]?):\d/m.test(added)) return 'it opens a port to the network'
   const ports = (text = '') => [...text.matchAll(/127\.0\.0\.1:([\d-]+:)?([\d-]+)/g)].map(([all]) => all)
-  const kept = new Set(ports(change.after ?? change.added))
+  const kept = new Set(ports(change.after ?? change.added ?? ''))
   const isOpened = ports(change.before).some(
     port =>
       !kept.has(port) &&
       new RegExp(`(?<![\\d.:])${port.slice(10)}\\b`).test(
-        (change.after ?? change.added).replaceAll('127.0.0.1:', '127.0.0.1.'),
+        (change.after ?? change.added ?? '').replaceAll('127.0.0.1:', '127.0.0.1.'),
       ),
   )
   if (isOpened) return 'it opens a port to the network'
@@ -299,7 +304,7 @@ export function explainIgnored({ before = '', after, added }: WrittenChange): st
       .map(line => line.trim())
       .filter(line => line !== '' && !line.startsWith('#'))
   const had = rules(before)
-  const has = rules(after ?? added)
+  const has = rules(after ?? added ?? '')
   const shown = has.find(rule => rule.startsWith('!') && !had.includes(rule) && isSecretRule(rule.slice(1)))
   const lost = had.find(
     rule =>

@@ -294,6 +294,7 @@ export function stripWrapper(call: ProgramCall, table: FlagTable, row: WrapperRo
     const set = row.assigns ? /^([A-Za-z_]\w*)=(.*)$/s.exec(arg.value) : null
     if (set) {
       const value = { ...arg, value: set[2] ?? '' }
+      call.scope.given.set(set[1] ?? '', arg.known ? value.value : undefined)
       judgeAssignment({ name: set[1] ?? '', value, at: arg.at, alone: false }, reason =>
         call.say(reason.code, reason.risk, reason.text, arg),
       )

@@ -33,6 +33,8 @@ export interface ShellScope {
   outside: Set<string>
   /** Variables that hold the number of a process that this shell has started. */
   jobs: Set<string>
+  /** Variables that stand in front of the command that runs now; `undefined` for a value that is not known. */
+  given: Map<string, string | undefined>
 }
 
 /** The scope at the start of a command, with variables that it may find set. */
@@ -54,6 +56,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     spelled: new Map(),
     outside: new Set(),
     jobs: new Set(),
+    given: new Map(),
   }
 }
 
