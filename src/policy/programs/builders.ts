@@ -4,7 +4,7 @@ import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, deriveArg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, type SeenFlag, scanFlags } from '../shell/flag-table.ts'
 import { go } from './compilers.ts'
-import { listRecipeLines, readJustFile, readMakeFile } from './make-file.ts'
+import { listRecipeLines, onlyPrints, readJustFile, readMakeFile } from './make-file.ts'
 import { named, verbs } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
@@ -64,15 +64,23 @@ const make: ProgramRule = call => {
   }
   for (const arg of unknown)
     call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+  const found = findRules(call, flags)
+  const isPrinted =
+    flags.some(({ name }) => /^(n|dry-run|just-print|recon)$/.test(name)) &&
+    !flags.some(({ name }) => /^(t|touch|B|always-make|W|I|include-dir)$/.test(name)) &&
+    found !== undefined &&
+    /^(g?make|remake)$/.test(call.name) &&
+    onlyPrints(found.file)
   for (const arg of operands) {
     if (!arg.known) call.unknown(arg)
     else if (/^\w+[:+?]?=/.test(arg.value)) judgeVariable(call, arg)
+    else if (isPrinted) continue
     else if (FAR.test(arg.value))
       call.say('script.far', 'MEDIUM', `${arg.text} sounds as if it reached beyond the project`, arg)
     else judgeStep(call, arg)
   }
   judgeToolWords(call, call.args.filter(isFlag))
-  judgeRecipes(call, flags, operands)
+  if (found) judgeRecipes(call, { found, flags, operands })
 }
 
 /** The files in which make and just look for their rules, in their order. */
@@ -81,30 +89,59 @@ const RULE_FILES: Record<string, string[]> = {
   make: ['GNUmakefile', 'makefile', 'Makefile'],
 }
 
-/** Judges the lines that the targets of a call run, as if they had been typed. `task` has a form of its own, which is not read. */
-function judgeRecipes(call: ProgramCall, flags: readonly SeenFlag[], operands: readonly Arg[]): undefined {
+/** The rules of a call, and the folder in which they run. `task` has a form of its own, which is not read. */
+function findRules(call: ProgramCall, flags: readonly SeenFlag[]) {
   const findValue = (names: RegExp) => flags.findLast(flag => names.test(flag.name))?.value
   const isJust = call.name === 'just'
   const { cwd } = call.scope
-  if (call.name === 'task' || cwd === undefined || !call.fence.look) return
+  if (call.name === 'task' || cwd === undefined || !call.fence.look) return undefined
   const moved = findValue(isJust ? /^(d|working-directory)$/ : /^(C|directory)$/)
   const place = locatePath(moved?.value ?? '.', cwd, call.fence)
-  if (place.where !== 'inside') return
+  if (place.where !== 'inside') return undefined
   const given = findValue(isJust ? /^(f|justfile)$/ : /^(f|file|makefile)$/)
   const names = given ? [given.value] : (RULE_FILES[isJust ? 'just' : 'make'] ?? [])
   const found = names.map(name => readRules(call, name, place.path, isJust)).find(file => file !== undefined)
-  if (found === undefined) return
+  return found && { ...found, folder: place.path, isJust }
+}
+
+interface MakeCall {
+  found: NonNullable<ReturnType<typeof findRules>>
+  flags: readonly SeenFlag[]
+  operands: readonly Arg[]
+}
+
+/**
+ * Judges the lines that the targets of a call run, as if they had been typed. What a line does only because of a variable of the call is not the
+ * project's own step.
+ */
+function judgeRecipes(call: ProgramCall, { found, flags, operands }: MakeCall): undefined {
   const isSetting = (arg: Arg) => /^\w+[:+?]?=/.test(arg.value)
   const wanted = operands.filter(arg => arg.known && !isSetting(arg))
   const settings = operands.filter(isSetting).map(({ value }) => value.split(/[:+?]?=(.*)/s))
-  const targets = isJust ? wanted.slice(0, 1) : wanted
-  const lines = listRecipeLines(found.file, {
-    targets: targets.map(({ value }) => value),
-    given: new Map(settings.map(([name = '', value = '']) => [name, value])),
-    onlyLooks: flags.some(flag => ONLY_LOOKS.test(flag.name)),
-  })
+  const targets = found.isJust ? wanted.slice(0, 1) : wanted
+  const given = new Map(settings.map(([name = '', value = '']) => [name, value]))
+  const outer = found.isJust ? new Map<string, string>() : findEnvironment(call, found.file.soft)
+  // With `-e` the environment wins.
+  if (flags.some(({ name }) => /^(e|environment-overrides)$/.test(name)))
+    for (const [name, value] of outer) if (!given.has(name)) given.set(name, value ?? '$(MAKE_VALUE)')
+  const how = { targets: targets.map(({ value }) => value), onlyLooks: flags.some(flag => ONLY_LOOKS.test(flag.name)) }
+  const lines = listRecipeLines(found.file, { ...how, given, found: outer })
+  const own = new Set(
+    given.size + outer.size === 0
+      ? lines.map(({ text }) => text)
+      : listRecipeLines(found.file, { ...how, given: new Map(), found: new Map() }).map(({ text }) => text),
+  )
   const id = `${found.path} ${targets.map(({ value }) => value).join(' ')}`
-  call.lines({ id, name: found.name, cwd: place.path, lines, is: 'task' }, targets[0] ?? call.head)
+  const at = targets[0] ?? call.head
+  const source = { id, name: found.name, cwd: found.folder }
+  call.lines({ ...source, lines: lines.filter(({ text }) => own.has(text)), is: 'task' }, at)
+  call.lines({ ...source, lines: lines.filter(({ text }) => !own.has(text)) }, at)
+}
+
+/** The variables that make finds and takes: those in front of it, and those that the shell has set, of which any may have been exported. */
+function findEnvironment({ scope }: ProgramCall, soft: ReadonlySet<string>): Map<string, string | undefined> {
+  const set = [...soft].filter(name => scope.values.has(name) || scope.unknown.has(name))
+  return new Map([...set.map(name => [name, scope.values.get(name)?.value] as const), ...scope.given])
 }
 
 const ONLY_LOOKS = /^(n|q|t|dry-run|just-print|recon|question|touch|list|summary|show|dump)$/

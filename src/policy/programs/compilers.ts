@@ -1,8 +1,9 @@
+import { dirname } from 'node:path'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, atDoubleDash, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, atDoubleDash, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
-import { judgeUnlisted } from './lock-files.ts'
+import { judgeUnlisted, judgeUpdate } from './lock-files.ts'
 import { judgeInstalled } from './package-commands.ts'
 import { named } from './rule-builders.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
@@ -163,7 +164,10 @@ function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefine
       ? undefined
       : call.say('tool.other', 'MEDIUM', 'go mod changes the module', verb)
   if (/^(get|install)$/.test(verb.value)) judgeUnlisted(call, rest, 'go')
+  if (verb.value === 'get' && call.args.some(({ value }) => /^--?u(=|$)|@(latest|upgrade|patch)$/.test(value)))
+    judgeUpdate(call, verb)
   if (verb.value === 'run') return judgeGoRun(call, rest[0])
+  if (verb.value === 'generate') judgeGenerators(call, verb)
   if (verb.value === 'get' && rest.every(arg => /^(\.|\.\/\.\.\.|all|[\w-]+(\.[\w-]+)+\/[\w./@+-]+)$/.test(arg.value)))
     return call.say('pkg.read', 'MEDIUM', 'go get adds a module that the project names', verb)
   call.say(
@@ -173,6 +177,42 @@ function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefine
     verb,
   )
 }
+
+/** `go generate` runs what the comments in the files of the module say. */
+function judgeGenerators(call: ProgramCall, verb: Arg): undefined {
+  const { look } = call.fence
+  const into = findFlag(call.args, ['-C'], 'C')?.value
+  const place = call.scope.cwd === undefined ? undefined : locatePath(into?.value ?? '.', call.scope.cwd, call.fence)
+  if (look === undefined) return
+  const found = place?.where === 'inside' ? look(place.path) : undefined
+  const names =
+    found?.is === 'folder' ? found.names.filter(name => /\.go$/.test(name) && !SKIPPED.test(name)) : undefined
+  if (place?.where !== 'inside' || names === undefined || names.length > MAX_GO_FILES)
+    return call.say('script.unread', 'MEDIUM', 'it is not known what go generate runs', verb)
+  for (const name of names) {
+    const path = `${place.path}/${name}`
+    const file = look(path)
+    if (file?.is !== 'file') {
+      call.say('script.unread', 'MEDIUM', `${name} is not read, and go generate runs what it says`, verb)
+      continue
+    }
+    const lines = [...file.bytes.toString('utf8').matchAll(/^\/\/go:generate[ \t]+(.*)$/gm)].map(([, text = '']) =>
+      text.trim(),
+    )
+    const strange = lines.find(text => !GENERATORS.test(text))
+    if (strange !== undefined)
+      call.say('script.unread', 'MEDIUM', `${name} makes go generate run ${strange.slice(0, 60)}`, verb)
+    const texts = lines.map(text => ({ text }))
+    if (texts.length > 0) call.lines({ id: path, name, cwd: dirname(path), lines: texts, is: 'task' }, verb)
+  }
+}
+
+/** More files than are remembered for one request; a module with more is left to a person. */
+const MAX_GO_FILES = 100
+const SKIPPED = /(^|\/)(vendor|node_modules|testdata)\//
+/** Programs that make code of code, and programs of the project. */
+const GENERATORS =
+  /^(go run (-mod=\w+ )?(\.{1,2}\/[\w./-]*|[\w-]+\.go|[\w-]+(\.[\w-]+)+\/[\w./-]+(@v[\w.-]+)?)|go tool [\w./-]+|stringer|mockgen|moq|mockery|enumer|protoc|buf|sqlc|wire|gqlgen|oapi-codegen|counterfeiter|easyjson|ent|templ|swag|goyacc|ragel|msgp|jsonenums|gomarkdoc|controller-gen|bpf2go|rice|statik|genny|goimports|gofmt)( [^;|&<>`]*)?$/
 
 function judgeGoRun(call: ProgramCall, target: Arg | undefined): undefined {
   if (target === undefined) return
@@ -255,6 +295,7 @@ export function cargo(call: ProgramCall): undefined {
   }
   if (/^(add|install|binstall)$/.test(verb.value))
     judgeUnlisted(call, operands.slice(operands.indexOf(verb) + 1), 'cargo')
+  if (/^(update|upgrade)$/.test(verb.value)) judgeUpdate(call, verb)
   if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
     return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
   if (/^sqlx prepare( --check| --workspace| -- --tests)*$/.test(call.args.map(({ value }) => value).join(' ')))

@@ -21,6 +21,8 @@ export interface MakeFile {
   atOnce: FileLine[]
   /** The files that it includes. */
   includes: string[]
+  /** Variables that keep the value of the environment if there is one (`X ?= 1`). */
+  soft: Set<string>
 }
 
 /** Stands for what is known only when make runs. The shell's reader knows no such variable. */
@@ -31,7 +33,7 @@ const DIRECTIVE = /^(ifeq|ifneq|ifdef|ifndef|else|endif|export|unexport|vpath|un
 
 /** Reads a makefile. Both sides of every condition count. */
 export function readMakeFile(text: string): MakeFile {
-  const file: MakeFile = { recipes: [], variables: new Map(), atOnce: [], includes: [] }
+  const file: MakeFile = { recipes: [], variables: new Map(), atOnce: [], includes: [], soft: new Set() }
   const lines = text.replaceAll('\r\n', '\n').split('\n')
   const [, prefix = '\t'] = /^\.RECIPEPREFIX\s*:?=\s*(\S)/m.exec(text) ?? []
   let recipe: Recipe | undefined
@@ -65,6 +67,7 @@ export function readMakeFile(text: string): MakeFile {
     const [, name, how, value = ''] = ASSIGNMENT.exec(plain) ?? []
     if (name !== undefined) {
       if (how === '!=') file.atOnce.push({ text: value, line })
+      if (how === '?=' && !file.variables.has(name)) file.soft.add(name)
       setVariable(file, name, how === '!=' ? UNKNOWN : value, how === '+=')
       continue
     }
@@ -111,7 +114,7 @@ const MAX_VALUES = 4
 
 /** Reads a justfile in the same form: `{{x}}` is a variable there, and `$` is the shell's. */
 export function readJustFile(text: string): MakeFile {
-  const file: MakeFile = { recipes: [], variables: new Map(), atOnce: [], includes: [] }
+  const file: MakeFile = { recipes: [], variables: new Map(), atOnce: [], includes: [], soft: new Set() }
   let recipe: Recipe | undefined
   for (const [at, raw] of text.split('\n').entries()) {
     const line = at + 1
@@ -172,6 +175,8 @@ interface Wanted {
   targets: readonly string[]
   /** Variables that the call sets. */
   given: ReadonlyMap<string, string>
+  /** Variables that make finds in its environment, or `undefined` for a value that is not known. */
+  found: ReadonlyMap<string, string | undefined>
   /** Whether make only prints what it would run. What runs while the file is read runs all the same. */
   onlyLooks: boolean
 }
@@ -180,9 +185,14 @@ interface Wanted {
 const MAX_LINES = 400
 
 /** The lines that the shell gets for some targets and for what they need, with variables filled in. */
-export function listRecipeLines(file: MakeFile, { targets, given, onlyLooks }: Wanted): FileLine[] {
+export function listRecipeLines(file: MakeFile, { targets, given, found: outer, onlyLooks }: Wanted): FileLine[] {
+  const inherited = [...outer].filter(([name]) => file.soft.has(name) || !file.variables.has(name))
   const variables = new Map([
     ...file.variables,
+    ...inherited.map(([name, value]): [string, string[]] => [
+      name,
+      [...(file.variables.get(name) ?? []).slice(0, MAX_VALUES - 1), value ?? UNKNOWN],
+    ]),
     ...[...given].map(([name, value]): [string, string[]] => [name, [value]]),
   ])
   const found = new Map<string, FileLine>()
@@ -193,7 +203,6 @@ export function listRecipeLines(file: MakeFile, { targets, given, onlyLooks }: W
   for (let choice = 0; choice < Math.min(most, MAX_VALUES); choice++) {
     const expand = (text: string, names: Record<string, string> = {}) => expandMake(text, { variables, choice, names })
     for (const { text, line } of file.atOnce) add(expand(text), line)
-    if (onlyLooks) continue
     const recipes = file.recipes.map(recipe => ({ ...recipe, made: splitWords(expand(recipe.targets)) }))
     const first = recipes.flatMap(({ made }) => made).find(name => !/^\.|%/.test(name))
     const goal = splitWords(expand('$(.DEFAULT_GOAL)')).filter(name => name !== '' && !name.includes('$'))
@@ -208,6 +217,9 @@ export function listRecipeLines(file: MakeFile, { targets, given, onlyLooks }: W
         waiting.push(...all)
         const names = { '@': name, '<': all[0] ?? '', '^': all.join(' '), '+': all.join(' '), '?': all.join(' ') }
         for (const { text, line } of lines) {
+          // Without running a line make still expands it, and runs what is marked with a plus.
+          if (onlyLooks) for (const command of findShellCalls(text)) add(expand(command), line)
+          if (onlyLooks && !RUNS_ALWAYS.test(text)) continue
           const filled = expand(text, names).replace(/^\s*[@+-]+\s*/, '')
           add(filled, line)
         }
@@ -216,6 +228,25 @@ export function listRecipeLines(file: MakeFile, { targets, given, onlyLooks }: W
   }
   return [...found.values()]
 }
+
+/** Lines that also run with `-n`. */
+const RUNS_ALWAYS = /^\s*[@-]*\+|\$[({]MAKE[)}]/
+
+/** Whether `make -n` only prints: no line runs all the same, and the file itself does nothing but look while it is read. */
+export function onlyPrints({ recipes, atOnce, includes, variables }: MakeFile): boolean {
+  const texts = [...recipes.flatMap(({ lines }) => lines.map(({ text }) => text)), ...[...variables.values()].flat()]
+  return (
+    includes.length === 0 &&
+    recipes.every(({ lines }) =>
+      lines.every(({ text }) => !RUNS_ALWAYS.test(text) && !/\$[({](shell|eval|call)\b/.test(text)),
+    ) &&
+    texts.every(text => !/\$[({](eval|file|guile|call)\b/.test(text)) &&
+    atOnce.every(({ text }) => LOOKS.test(text))
+  )
+}
+
+const LOOKS =
+  /^(git (rev-parse|describe|log|branch --show-current|rev-list|symbolic-ref|config --get)|date|uname|pwd|whoami|hostname|nproc|ls|basename|dirname|cat (VERSION|version(\.txt)?)|go (env|version|list)|node (-v|--version)|command -v|which)( [\w%+:.,/@='"^~{}-]+)*( 2>\/dev\/null)?$/
 
 function splitWords(text: string): string[] {
   return text.split(/\s+/).filter(word => word !== '')
