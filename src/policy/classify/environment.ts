@@ -100,6 +100,7 @@ export function judgeAssignment(setting: Setting, add: (reason: Reason) => undef
     })
   if (reach) return add({ ...reach, risk: 'MEDIUM', at })
   if (alone) return
+  if (value?.known && HERE.test(quoted) && !ODD_NAME.test(name)) return add(unlistedReason(name, at))
   if (ODD_NAME.test(name) || (value?.known && ODD_VALUE.test(quoted))) return add(oddReason(name, at))
   add(unlistedReason(name, at))
 }
@@ -163,6 +164,10 @@ function staysBelow(path: string, folder: string | undefined): boolean {
 
 const LOCAL =
   /^(sqlite|file):(\/\/)?[\w.:/-]*$|^([a-z+]+:\/\/)?([\w]+(:[\w]*)?@)?(localhost|127\.0\.0\.1|::1)(:\d+)?(\/[\w.?=&/-]*)?$/
+
+/** An address of this machine. */
+const HERE =
+  /^(https?|wss?|grpc|postgres(ql)?|mysql|redis|amqp|mongodb|nats|tcp):\/\/(\w+(:\w*)?@)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/[\w./-]*)?$/
 
 /** A path that leads out of the project, where a mode or a number is expected. */
 const OUTSIDE = /^[/~]|(^|\/)\.\.(\/|$)/

@@ -166,7 +166,7 @@ export function isLog(
     !known ||
     glob ||
     empties ||
-    !/^\/tmp\/[\w.-]+\.(log|txt|out|err|json|xml|html|csv|tsv|md|diff|patch|ya?ml)$/.test(value)
+    !/^\/tmp\/[\w.-]+\.(log|txt|out|err|pid|json|xml|html|csv|tsv|md|diff|patch|ya?ml)$/.test(value)
   )
     return false
   const place = locatePath(value, fence.boundary, fence)

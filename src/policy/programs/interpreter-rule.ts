@@ -1,6 +1,7 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
+import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, type FlagHit, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { judgeWritten } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
 
@@ -29,7 +30,11 @@ export function interpreter(language: Language): ProgramRule {
       .map(flag => flag[1])
       .join('')
     const loads = language.loads ? findFlags(args, language.loads, shorts) : []
-    for (const load of loads) judgeLoad(call, load.arg, load.value)
+    for (const load of loads) {
+      if (isOwnEnvironment(call, load, args, language))
+        call.say('script.run', 'MEDIUM', `${load.arg.text} is the project's own environment`, load.arg)
+      else judgeLoad(call, load.arg, load.value)
+    }
     const [code, ...more] = findFlags(args, language.inline, shorts)
     for (const { value } of more) if (value && value !== code?.value) judgeInline(call, value)
     if (code) judgeFiles(call, code.value, language)
@@ -39,6 +44,8 @@ export function interpreter(language: Language): ProgramRule {
       call.say('file.delete', 'HIGH', 'a program that prints nothing empties the files', code.value)
     if (code?.value && /^perl/.test(call.name) && SUBSTITUTES.test(code.value.value) && code.value.known)
       return call.say('code.plain', 'MEDIUM', 'a program for perl that replaces text', code.value)
+    if (code?.value?.known && /^perl/.test(call.name) && PICKS_LINES.test(code.value.value) && args.every(isFilterFlag))
+      return call.say('code.plain', 'MEDIUM', 'a program for perl that prints some of the lines', code.value)
     if (code)
       return code.value
         ? judgeInline(call, code.value)
@@ -64,7 +71,12 @@ export function interpreter(language: Language): ProgramRule {
     if (args.some(arg => arg.value === '--test')) return judgeProjectRun(call, 'it runs the tests of the project')
     if (file && language.verbs?.test(file.value)) return judgeProjectRun(call, 'it builds or runs the project')
     if (file && file.value !== '-' && !/^\/dev\/(stdin|fd\/0)$/.test(file.value)) {
-      for (const arg of call.args) if (arg !== file) call.secret(arg)
+      for (const arg of call.args)
+        if (
+          arg !== file &&
+          !loads.some(load => load.value?.at === arg.at && isOwnEnvironment(call, load, args, language))
+        )
+          call.secret(arg)
       if (file.substituted) return call.say('pipe.interpreter', 'HIGH', `${call.name} runs what a command prints`, file)
       const base = file.value.slice(file.value.lastIndexOf('/') + 1)
       if (FRAMEWORK.test(base)) call.run([{ ...file, value: base }, ...call.args.slice(call.args.indexOf(file) + 1)])
@@ -75,6 +87,22 @@ export function interpreter(language: Language): ProgramRule {
     if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
     call.say('code.interactive', 'MEDIUM', `${call.name} without a script waits for input`)
   }
+}
+
+/** `--env-file=.env`: the project's own variables for a file of the project. A text in the command could print or send them. */
+function isOwnEnvironment(
+  call: ProgramCall,
+  { arg, value }: FlagHit,
+  args: readonly Arg[],
+  language: Language,
+): boolean {
+  if (!/^--env-file(-if-exists)?(=|$)/.test(arg.value) || !value?.known) return false
+  if (!/^(\.\/)?\.env(\.(local|dev|development|test|example))?$/.test(value.value)) return false
+  const [file] = findOperands(args, [...language.inline, ...(language.loads ?? []), ...(language.valued ?? [])])
+  const runsText = args.some(({ value: word }) => /^(-[a-zA-Z]*[ep]|--eval|--print|-i|--interactive)(=|$)/.test(word))
+  if (file === undefined || runsText || !/^[\w./-]+\.[cm]?[jt]sx?$/.test(file.value)) return false
+  const { cwd } = call.scope
+  return cwd !== undefined && !wasWritten(file, call) && locatePath(file.value, cwd, call.fence).where === 'inside'
 }
 
 /**
@@ -89,6 +117,15 @@ const SUBSTITUTES = new RegExp(
     )
     .join('|')})+$`,
 )
+
+/** `print if /x/`, `print "$1\n" if /a(.*)/`, `print if $. < 10`, without code in a pattern. */
+const PICKS_LINES =
+  /^\s*(if\s*\()?\s*print(\s+"(\$[1-9&](?![[{]|->)|[\w ,.:;=-]|\\[nt])*")?\s+(if|unless)\s+(!?\s*\/((?![?*]\s*\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/[imsx]*|\$\.\s*[<>=]=?\s*\d+|\d+\s*\.\.\s*\d+)\s*;?\s*$/
+
+/** Flags with which perl reads lines and changes no file. */
+function isFilterFlag(arg: Arg): boolean {
+  return !isFlag(arg) || /^-[nla]*[neE]?$/.test(arg.value)
+}
 
 /** `perl -i -ne '' f`: in place, with a program that prints nothing. With `-p` every line is printed. */
 function emptiesFiles({ name }: ProgramCall, args: readonly Arg[], { known, value }: Arg): boolean {

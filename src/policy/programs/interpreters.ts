@@ -208,7 +208,7 @@ export const INTERPRETERS: ProgramRules = {
     'tsx ts-node ts-node-esm esno jiti babel-node coffee swc-node vite-node',
     interpreter({
       inline: ['-e', '--eval', '-p', '--print'],
-      loads: ['-r', '--require', '--import', '--loader', '-C'],
+      loads: ['-r', '--require', '--import', '--loader', '-C', '--env-file', '--env-file-if-exists'],
       valued: ['--tsconfig', '-P', '--project'],
     }),
   ),
@@ -256,6 +256,7 @@ const NODE = interpreter({
     '--loader',
     '--experimental-loader',
     '--env-file',
+    '--env-file-if-exists',
     '--experimental-config-file',
     '--openssl-config',
     '--snapshot-blob',

@@ -20,7 +20,7 @@ const MEMBERS = new Set(
    isclose isnan isinf inf nan hypot radians degrees prod trunc fsum version version_info major minor micro platform maxsize byteorder exit
    reader DictReader fieldnames parse walk literal_eval FunctionDef ClassDef dis dedent indent wrap fill shorten chain product permutations
    combinations groupby islice count cycle repeat accumulate zip_longest reduce lru_cache cache wraps Counter defaultdict OrderedDict namedtuple
-   deque most_common date datetime timedelta timezone utc now today strftime strptime isoformat fromisoformat fromtimestamp timestamp year month day
+   deque most_common date datetime timedelta timezone utc now today strftime strptime isoformat fromisoformat fromtimestamp utcfromtimestamp utcnow astimezone utcoffset tzinfo isocalendar isoweekday toordinal fromordinal combine timetuple timestamp year month day
    hour minute second weekday days seconds total_seconds time perf_counter monotonic monthrange isleap Decimal Fraction quantize mean median mode
    stdev pstdev variance randint choice choices random seed sample shuffle uniform gauss ascii_letters ascii_lowercase ascii_uppercase digits
    punctuation name category normalize pack unpack calcsize crc32 adler32 sha256 sha1 md5 sha512 blake2b hexdigest digest uuid4 uuid5 NAMESPACE_DNS
@@ -66,10 +66,10 @@ export function isPlainPython(call: ProgramCall, code: Arg): boolean {
 /** The text without the names that it takes from modules of the project, unless they sound like a deed. */
 function dropOwnImports(call: ProgramCall, text: string): string {
   return text.replace(
-    /(?<=^|[;\n]\s*)from\s+([A-Za-z]\w*(?:\.\w+)*)\s+import\s+([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*(?=;|\n|$)/g,
+    /(?<=^|[;\n]\s*)from\s+([A-Za-z]\w*(?:\.\w+)*)\s+import\s+([A-Za-z]\w*(?:\s+as\s+[A-Za-z]\w*)?(?:\s*,\s*[A-Za-z]\w*(?:\s+as\s+[A-Za-z]\w*)?)*)\s*(?=;|\n|$)/g,
     (whole, module: string, names: string) => {
       const isOwn = !MODULES.has(module.split('.')[0] ?? '') && isOwnModule(call, module)
-      return isOwn && !names.split(/\s*,\s*/).some(isDeed) ? '' : whole
+      return isOwn && !names.split(/\s*,\s*|\s+as\s+/).some(isDeed) ? '' : whole
     },
   )
 }

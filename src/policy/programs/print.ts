@@ -1,4 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
+import { HOLE } from '../shell/args.ts'
 import { named, reader } from './rule-builders.ts'
 
 const SUM = reader({
@@ -91,10 +93,9 @@ export const PRINTERS: ProgramRules = {
     // -R starts itself again with `-o 00Tree.html` in every folder.
     writes: '-o: -R',
   }),
-  cut: reader({
-    harmless: `-b: -c: -d: -f: -nswz --bytes: --characters: --delimiter: --fields: --complement --only-delimited
-      --output-delimiter: --zero-terminated`,
-  }),
+  cut: call => {
+    if (!showsNames(call)) CUT(call)
+  },
   paste: reader({ harmless: '-d: -sz --delimiters: --serial --zero-terminated' }),
   join: reader({
     harmless: `-a: -e: -i -j: -o: -t: -v: -1: -2: -z --ignore-case --check-order --nocheck-order --header
@@ -231,4 +232,26 @@ const TERMINAL_NAMES =
 
 function judgeShown(call: ProgramCall, value: string): undefined {
   if (/:\/\/|^(github|gitlab)\.|^[\w-]+@/.test(value)) call.say('net.get', 'MEDIUM', `${call.name} fetches ${value}`)
+}
+
+const CUT = reader({
+  harmless: `-b: -c: -d: -f: -nswz --bytes: --characters: --delimiter: --fields: --complement --only-delimited
+      --output-delimiter: --zero-terminated`,
+})
+
+/** `cut -d= -f1 .env`: the names of variables, if every line of the file is one. A value of several lines would be shown. */
+function showsNames({ args, scope, fence }: ProgramCall): boolean {
+  const words = args.map(({ known, glob, value }) => (known && !glob ? value : HOLE)).join(' ')
+  const [, , name] =
+    /^(-d ?= -f ?1|-f ?1 -d ?=|--delimiter== --fields=1)( -s)? ((\.\/)?\.env[\w.-]*)$/.exec(words)?.slice(1) ?? []
+  if (name === undefined || scope.cwd === undefined || scope.folders.size > 1) return false
+  const place = locatePath(name, scope.cwd, fence)
+  const found = place.where === 'inside' ? fence.look?.(place.path) : undefined
+  return (
+    found?.is === 'file' &&
+    found.bytes
+      .toString('utf8')
+      .split('\n')
+      .every(line => /^\s*($|#.*$|(export\s+)?[A-Za-z_]\w*=("[^"]*"|'[^']*'|[^"'\n]*)\s*(#.*)?$)/.test(line))
+  )
 }

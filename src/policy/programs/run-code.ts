@@ -1,6 +1,6 @@
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall } from '../classify/call.ts'
-import { findSpelled, wasWritten } from '../classify/judge-file.ts'
+import { findSpelled, isLog, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, isFlag } from '../shell/args.ts'
@@ -25,7 +25,7 @@ const ALARMING: RegExp[] = [
 /** Judges program text from the command line or standard input: never LOW, and HIGH if it does more than compute. */
 export function judgeInline(call: ProgramCall, code: Arg): undefined {
   if (!code.known) return call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
-  if (PRINTS_A_TEXT.test(code.value) || PRINTS_A_VERSION.test(code.value))
+  if (PRINTS_A_TEXT.test(code.value) || PRINTS_A_VERSION.test(code.value) || DECODES_A_TEXT.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
   const computes = COMPUTING.test(call.name) && onlyComputes(call.name, code.value)
   // In a text that only computes, the words of a command are a string.
@@ -81,6 +81,22 @@ const COMMAND_WORDS = 1
 /** One call that prints one literal without interpolation. */
 const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
 
+/** One text in the code itself, printed in another form: base64, hexadecimal or plain. */
+const DECODES_A_TEXT = new RegExp(
+  ['console\\.log\\(X\\)', 'X', 'process\\.stdout\\.write\\(X\\)']
+    .map(whole =>
+      whole.replace(
+        'X',
+        `(Buffer\\.from\\(\\s*(["'])[\\w+/=. @:-]*["']\\s*(,\\s*["'](base64|base64url|hex|utf-?8)["']\\s*)?\\)\\.toString\\(\\s*(["'](utf-?8|ascii|latin1|hex|base64|base64url)["'])?\\s*\\)|(atob|btoa)\\(\\s*["'][\\w+/=. @:-]*["']\\s*\\))`,
+      ),
+    )
+    .concat(
+      `import base64\\s*;\\s*print\\(base64\\.(b64decode|b64encode|urlsafe_b64decode)\\(\\s*b?["'][\\w+/=. @:-]*["']\\s*\\)(\\.decode\\(\\s*(["']utf-?8["'])?\\s*\\))?\\)`,
+    )
+    .map(shape => `^\\s*${shape}\\s*;?\\s*$`)
+    .join('|'),
+)
+
 /** Python that prints which version of a package is installed. */
 const PRINTS_A_VERSION =
   /^\s*import (\w+(?:\.\w+)*)\s*;\s*print\(\s*\1(\.\w+)*\.__(version|file)__\s*(,\s*\1\.\w+\.is_available\(\)\s*)*\)\s*$/
@@ -91,7 +107,7 @@ const FOREIGN =
 
 /** A text counts as only computing and printing if every name in it is one of these. */
 const PLAIN = new Set(
-  'print printf println puts p pp console log error info table echo say len range str int float bool list dict set tuple sorted sort reverse reversed sum min max map filter reduce zip enumerate any all abs round join split strip trim replace match test index indexOf includes startsWith endsWith upper lower toUpperCase toLowerCase slice substring push pop keys values items entries get has length size format repr type isinstance typeof import from as json sys stdin read readline readlines load loads dumps parse stringify JSON Object Array Math String Number Date now Boolean RegExp require open encoding version name package tsconfig dependencies devDependencies scripts main platform argv math re os path pathlib collections Counter datetime time fs readFileSync utf8 statistics for in of if else elif while not and or is None True False null undefined true false let const var function return lambda def end do then new this self x y z i j k n v a b c d e f s t r l m data obj line lines res result key value item file count total sqrt floor ceil pow toFixed forEach find some every flat flatMap fill BEGIN END NF NR FNR FS OFS RS ORS RSTART RLENGTH substr gsub sub tolower toupper getline next delete exit process memoryUsage versions node v8 arch uptime hrtime toISOString toString getTime toLocaleString padStart padEnd concat trimStart trimEnd isInteger isNaN parseInt parseFloat trunc random log2 log10 sign hypot lastIndexOf charAt codePointAt normalize localeCompare toJSON getFullYear getMonth getDate getHours fromEntries UTC'.split(
+  'print printf println puts p pp console log error info table echo say len range str int float bool list dict set tuple sorted sort reverse reversed sum min max map filter reduce zip enumerate any all abs round join split strip trim replace match test index indexOf includes startsWith endsWith upper lower toUpperCase toLowerCase slice substring push pop keys values items entries get has length size format repr type isinstance typeof import from as json sys stdin read readline readlines load loads dumps parse stringify JSON Object Array Math String Number Date now Boolean RegExp require open encoding version name package tsconfig dependencies devDependencies scripts main platform argv math re os path pathlib collections Counter datetime time fs readFileSync utf8 statistics for in of if else elif while not and or is None True False null undefined true false let const var function return lambda def end do then new this self x y z i j k n v a b c d e f s t r l m data obj line lines res result key value item file count total sqrt floor ceil pow toFixed forEach find some every flat flatMap fill BEGIN END NF NR FNR FS OFS RS ORS RSTART RLENGTH substr gsub sub tolower toupper getline next delete exit process memoryUsage versions node v8 arch uptime hrtime toISOString toString getTime toLocaleString padStart padEnd concat trimStart trimEnd isInteger isNaN parseInt parseFloat trunc random log2 log10 sign hypot lastIndexOf charAt codePointAt normalize localeCompare toJSON getFullYear getMonth getDate getHours fromEntries UTC Intl NumberFormat DateTimeFormat RelativeTimeFormat PluralRules formatToParts toLocaleDateString toLocaleTimeString getUTCFullYear getUTCMonth getUTCDate getDay getMinutes getSeconds Map Set BigInt isArray assign reduceRight findIndex findLast at toSorted toReversed'.split(
     ' ',
   ),
 )
@@ -120,8 +136,37 @@ function onlyComputes(program: string, code: string): boolean {
       })
   const bare = PYTHON.test(program) ? readPython(code.replace(OPENS_TO_READ, ' ')) : readJavaScript(text)
   if (bare === undefined) return false
+  if (!PYTHON.test(program) && !/^[gmn]?awk/.test(program)) return namesOnlyData(bare, own)
   return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || own.has(word) || /^[a-z]$/i.test(word))
 }
+
+/**
+ * Whether the names in a text in JavaScript are those that compute, its own variables, or keys of data: what no object of the language has cannot lead
+ * to one. Taking values apart by a key counts as reading it.
+ */
+function namesOnlyData(bare: string, own: ReadonlySet<string>): boolean {
+  const isData = (name: string) => !BUILT_IN_NAMES.has(name)
+  const declared = [...bare.matchAll(/\b(?:const|let|var)\s+([A-Za-z]\w*)\s*=/g)].map(([, name = '']) => name)
+  const mine = new Set([...own, ...declared.filter(isData)])
+  const arrows = bare.match(/=>/g)?.length ?? 0
+  const isWhole =
+    !/[\]}]\s*=(?!=)|\b(const|let|var)\s*[{[]|\bfunction\b/.test(bare) &&
+    arrows === (bare.match(/(\b\w+|\([\w\s,]*\))\s*=>/g)?.length ?? 0)
+  const text = bare
+    .replace(/\.\s*([A-Za-z]\w*)/g, (member, name: string) => (isData(name) ? ' ' : member))
+    .replace(/(?<=[{,]\s*)([A-Za-z]\w*)\s*:/g, (key, name: string) => (isWhole && isData(name) ? ' ' : key))
+  return (text.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || mine.has(word) || /^[a-z]$/i.test(word))
+}
+
+/** Every name that the language gives to something: its globals, their members and those of what they make. */
+const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
+  ...'require module exports arguments caller callee __dirname __filename'.split(' '),
+  ...Object.entries(Object.getOwnPropertyDescriptors(globalThis)).flatMap(([name, { value }]) => {
+    if (value === null || !/^(object|function)$/.test(typeof value)) return [name]
+    const made: unknown = Object.getOwnPropertyDescriptor(value, 'prototype')?.value
+    return [name, ...Object.getOwnPropertyNames(value), ...(made ? Object.getOwnPropertyNames(made) : [])]
+  }),
+])
 
 /** Names that a text takes from files of the project. */
 const OWN_IMPORT =
@@ -273,11 +318,13 @@ function judgeOutside(call: ProgramCall, arg: Arg): undefined {
   const place = cwd === undefined ? undefined : locatePath(path, cwd, call.fence)
   if (place?.where === 'inside') return
   const isOwn = place?.where === 'outside' && isTemporary(place.path, call.fence) && isReport(call, arg)
-  call[isOwn ? 'hold' : 'say']('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
+  const isKept = isOwn && isLog({ ...arg, value: path }, { fence: call.fence })
+  call[isKept ? 'settle' : isOwn ? 'hold' : 'say']('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
 }
 
 /** Whether a word is the file that a flag for a report names. */
-function isReport({ args }: ProgramCall, { text, at }: Arg): boolean {
+function isReport({ name, args }: ProgramCall, { text, at }: Arg): boolean {
+  if (name === 'go' && args[1]?.value === 'cover' && /^-(func|html)=\/tmp\/[\w.-]+\.out$/.test(text)) return true
   const before = args[args.findIndex(arg => arg.at === at) - 1]?.text ?? ''
   return [text, before].some(flag =>
     /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace)[\w-]*)(=|$)|^--file=\/tmp\/[\w-]+\.(json|html|svg|dot)$/i.test(

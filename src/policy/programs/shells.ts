@@ -13,6 +13,10 @@ export const SHELLS: ProgramRules = {
     'sh bash dash zsh ksh mksh ash fish csh tcsh rbash rzsh yash elvish nu xonsh osh oil ion pdksh posh hush',
     shell,
   ),
+  // A function that `source .venv/bin/activate` defines.
+  deactivate: call => {
+    for (const arg of call.args) call.say('arg.unknown', 'MEDIUM', `${arg.text} means nothing to deactivate`, arg)
+  },
   ...named('source .', call => {
     const file = call.args.find(arg => arg.value !== '--')
     if (file === undefined) return
