@@ -94,8 +94,8 @@ function openSmallFiles(): { look: NonNullable<Fence['look']>; hasLarge: () => b
   let large = false
   return {
     look: path => {
-      // Settings are parsed as such, and only a line of them as a command.
-      const most = /\/(package\.json|config)$/.test(path) ? SMALL_SETTINGS : SMALL_FILE
+      // Settings are parsed as such, and only a line of them as a command. The index of git is searched for a name.
+      const most = /\/(package\.json|config|\.gitignore|\.git\/index)$/.test(path) ? SMALL_SETTINGS : SMALL_FILE
       const found = measurePath(path, most)
       if (found === 'small') return lookAtPath(path, most)
       if (found === 'large') large = true

@@ -188,8 +188,26 @@ export function isMadeAgain(path: string, { cwd, fence }: { cwd: string; fence: 
   const pattern = /[^/]*[*?[].*$/s.exec(path)?.[0]
   if (place.where !== 'inside' || fence.look === undefined) return false
   const relative = [place.relative, pattern].filter(Boolean).join('/')
+  if (pattern === undefined && isIgnoredOutput(place.relative, fence)) return true
   if (!LEFT_OVER.test(relative)) return false
   return MADE_BY_TOOLS.test(relative) || isIgnored(relative, fence)
+}
+
+/**
+ * Whether a folder has a usual name of what builds make, `.gitignore` names exactly it, and git keeps no file below it. An index that cannot be read
+ * may name any.
+ */
+function isIgnoredOutput(relative: string, { boundary, look }: Fence): boolean {
+  if (!/(^|\/)(bin|obj|out|dist|build|target|coverage|\.cache|tmp|logs)$/.test(relative)) return false
+  const [rules, index] = ['.gitignore', '.git/index'].map(name => look?.(`${boundary}/${name}`))
+  if (rules?.is !== 'file' || index?.is !== 'file' || index.bytes.toString('latin1', 0, 4) !== 'DIRC') return false
+  // From its fourth form on, an index shortens paths.
+  if (index.bytes.length < 8 || index.bytes.readUInt32BE(4) > 3 || index.bytes.includes(`${relative}/`)) return false
+  const lines = rules.bytes
+    .toString('utf8')
+    .split('\n')
+    .map(line => line.trim().replace(/^\/|\/$/g, ''))
+  return lines.includes(relative) && !lines.some(line => line.startsWith('!'))
 }
 
 /** Names that only tools use. */

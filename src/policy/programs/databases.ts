@@ -1,5 +1,6 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
+import { printText } from '../shell/printed.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
 import { comesFromNetwork, judgeInline } from './run-code.ts'
 
@@ -99,7 +100,7 @@ function client(call: ProgramCall): undefined {
     ({ value }) => /^(-f|--file|-init)/.test(value) || (/^mongo/.test(call.name) && /\.(m?js|mongodb)$/.test(value)),
   )
   if (!far && isOwnFile(call)) return call.say('db.migrate', 'MEDIUM', `${call.name} runs a file of the project`)
-  if (call.feed.piped || call.feed.file || file)
+  if ((call.feed.piped && !isFedQuery(call)) || call.feed.file || file)
     return call.say('db.change', 'MEDIUM', `${call.name} runs what it is fed`)
   if (
     /^redis-cli$|^valkey-cli$/.test(call.name) &&
@@ -202,6 +203,26 @@ function findFedTexts(call: ProgramCall): Arg[] {
   if (last === undefined) return []
   const [name, ...words] = last.words
   return [...(name && /^(echo|printf)$/.test(name.value) ? words : []), ...(last.text ? [last.text] : [])]
+}
+
+/** Whether the whole input is a text in the command that only asks: no command of the client, and nothing that runs what is found (`\gexec`). */
+function isFedQuery({ name, feed, scope }: ProgramCall): boolean {
+  const [program, ...others] = feed.upstream ?? []
+  const [head, ...words] = program?.words ?? []
+  if (head === undefined || others.length > 0 || program?.among || scope.functions.has(head.value)) return false
+  if (!/^(psql|mysql|mariadb|sqlite3|duckdb)$/.test(name) || !words.every(word => word.known && !word.glob))
+    return false
+  const isBody = head.value === 'cat' && words.length === 0 && program?.text?.known
+  const text = isBody
+    ? program.text?.value
+    : printText(
+        head.value,
+        words.map(({ value }) => value),
+      )
+  if (text === undefined || !/^[^\\]*$/.test(text) || /^\s*[.!]/m.test(text)) return false
+  return text
+    .split(';')
+    .every(part => part.trim() === '' || /^\s*(select|with|explain|show|describe|values)\b/i.test(part))
 }
 
 function looksLikePath(value: string): boolean {

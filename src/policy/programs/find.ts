@@ -1,6 +1,6 @@
 import { type ProgramCall, showsFiles } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { isHeldRemoval } from '../paths/judge-path.ts'
+import { isHeldRemoval, isMadeAgain } from '../paths/judge-path.ts'
 import { findSecretPart, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, deriveArg, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, type ScannedFlags, scanFlags } from '../shell/flag-table.ts'
@@ -41,7 +41,12 @@ export function find(call: ProgramCall): undefined {
       if (end < 0) call.say('shell.unreadable', 'HIGH', 'find -exec without an end', arg)
       else index = end
     } else if (arg.value === '-delete')
-      call[leftOver === undefined ? 'say' : 'hold']('file.delete', 'HIGH', 'find -delete deletes files', arg)
+      call[leftOver === undefined ? 'say' : isMade(leftOver, call) ? 'settle' : 'hold'](
+        'file.delete',
+        'HIGH',
+        'find -delete deletes files',
+        arg,
+      )
     else if (/^-(fprint0?|fprintf|fls)$/.test(arg.value))
       call.say('write.flag', 'HIGH', `find ${arg.text} writes a file`, arg)
     else if (arg.value === '-files0-from') call.say('read.indirect', 'MEDIUM', 'the folders come from a file', arg)
@@ -76,9 +81,20 @@ export function find(call: ProgramCall): undefined {
   }
 }
 
+/** Whether only tools use such a name. */
+function isMade(name: string, { scope, fence }: ProgramCall): boolean {
+  return (
+    /\.(pyc|pyo|tsbuildinfo|gcda|gcno)$/.test(name) && isMadeAgain(name, { cwd: scope.cwd ?? fence.boundary, fence })
+  )
+}
+
 /** The name of what builds leave behind, if that is all that is looked for, in folders of the project. */
-function findLeftOver({ args, scope, fence }: ProgramCall): string | undefined {
+function findLeftOver({ args: all, scope, fence }: ProgramCall): string | undefined {
   const { cwd } = scope
+  // `-not -path x` leaves out more.
+  const leaves = (at: number) =>
+    /^(-not|!)$/.test(all[at]?.value ?? '') && /^-i?(path|wholename)$/.test(all[at + 1]?.value ?? '')
+  const args = all.filter((_, at) => !leaves(at) && !leaves(at - 1) && !leaves(at - 2))
   if (cwd === undefined || args.some(arg => !arg.known || /^(-o|-or|-not|!|,|-L|-follow)$/.test(arg.value)))
     return undefined
   const stop = args.findIndex(arg => isFlag(arg) || /^[(!,)]/.test(arg.value))

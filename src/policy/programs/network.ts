@@ -1,6 +1,6 @@
 import { ACTS, isOwnResource, isOwnServer, judgeNetworkWord, showsSettings } from '../classify/address.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { staysInSandbox } from '../classify/judge-file.ts'
+import { findSpelled, staysInSandbox } from '../classify/judge-file.ts'
 import { type Arg, findFlag, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { always, named } from './rule-builders.ts'
 
@@ -164,6 +164,10 @@ const DATA_FILE =
 /** `@a.json` of the project, or `@-` for what a pipe of readers prints: each of them is judged by the files that it reads. */
 function sendsOwn(call: ProgramCall, { known, value }: Arg): boolean {
   if (!known || !value.startsWith('@')) return false
+  const file = { ...call.head, value: value.slice(1), known: true }
+  const spelled = /^@\/tmp\/[\w-]+\.(json|txt|csv|xml|ya?ml)$/.test(value) ? findSpelled(file, call) : undefined
+  // The text is in the command itself.
+  if (spelled !== undefined) return !ENGINE_DATA.test(spelled)
   if (value !== '@-') {
     call.path({ ...call.head, value: value.slice(1), known: true }, 'read')
     return /^@\w[\w./-]*\.(json|ya?ml|csv|xml|txt|graphql|ndjson)$/.test(value) && !value.includes('..')

@@ -222,7 +222,9 @@ function remove(call: ProgramCall): undefined {
   const isHeldPath = ({ known, value: path, glob }: Arg) =>
     known &&
     places.every(cwd =>
-      name === 'rmdir' && !glob ? isHeldWrite(path, { cwd, fence }) : isHeldRemoval({ path, deep }, { cwd, fence }),
+      name === 'rmdir' && !glob
+        ? isHeldWrite(path, { cwd, fence })
+        : isHeldRemoval({ path, deep }, { cwd, fence }) || isMadeAgain(path, { cwd, fence }),
     )
   const isHeld =
     scope.cwd !== undefined &&
