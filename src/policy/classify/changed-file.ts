@@ -163,7 +163,7 @@ const LEVELS: Record<string, number | undefined> = { error: 2, deny: 2, forbid: 
 const RULE =
   /["']?([\w@][\w@/.-]*)["']?\s*[:=]\s*(?:\[\s*|\{\s*["']?level["']?\s*[:=]\s*)?["'](error|deny|forbid|warn|warning|on)["']/g
 const STRICT =
-  /["']?\b(strict\w*|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess|EmitOnError)\w*|alwaysStrict|exactOptionalPropertyTypes|useUnknownInCatchVariables|forceConsistentCasingInFileNames|checkJs|erasableSyntaxOnly|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|recommended|failOnWarnings|forbidOnly)["']?\s*[:=]\s*(?:true|True|["']?strict["']?|!!process)/g
+  /["']?\b(strict(?!Port)\w*|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess|EmitOnError)\w*|alwaysStrict|exactOptionalPropertyTypes|useUnknownInCatchVariables|forceConsistentCasingInFileNames|checkJs|erasableSyntaxOnly|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|recommended|failOnWarnings|forbidOnly)["']?\s*[:=]\s*(?:true|True|["']?strict["']?|!!process)/g
 const LIMIT =
   /["']?\b(lines|branches|functions|statements|fail_under|fail-under|cov-fail-under)["']?\s*[:=]\s*(\d+(?:\.\d+)?)/g
 const PRESETS = /\b(?:extends|select|extend-select|enable)["']?\s*[:=]\s*(\[[^\]]*\]|["'][^"'\n]+["'])/g

@@ -48,7 +48,7 @@ export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], regis
   const unlisted = named.filter(({ name }) => name !== undefined && !isListed(name))
   for (const { arg, name = '' } of unlisted) {
     say(call, name, arg)
-    const known = findLookAlike(call, name, registry)
+    const known = arg.value.includes('://') ? undefined : findLookAlike(call, name, registry)
     if (known !== undefined)
       call.say('pkg.look-alike', 'MEDIUM', `${name} is spelled nearly like ${known}, and is another package`, arg)
   }
