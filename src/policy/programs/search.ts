@@ -100,7 +100,7 @@ function search(row: ReaderRow): ProgramRule {
 
 /** The same for grep and ack, which leave out nothing: a search of the whole project for the names of secrets finds their values. */
 function searchAll(row: ReaderRow): ProgramRule {
-  const plain = reader(row)
+  const plain = row.deep === 'always' ? search(row) : reader(row)
   return call => {
     const { name, args, scope } = call
     const isDeep =
