@@ -153,3 +153,32 @@ test('what stays on this machine or can be made again is everyday, and what only
     NONE,
   )
 })
+
+test('a package manager works in a package of the project as if it were typed there, and nowhere else', () => {
+  assert.deepEqual(
+    misjudged({
+      asked: [
+        'npm --prefix /elsewhere run build',
+        'npm --prefix ../other ci',
+        'npm --prefix "$D" run build',
+        'npm --prefix node_modules/x run build',
+        'npm --prefix src run build',
+        'npm --prefix web run wipe',
+        'npm --prefix=web install left-pad -g',
+        'terraform -chdir=../other validate',
+        'terraform -chdir=infra apply',
+        'terraform -chdir=/etc fmt',
+      ],
+      everyday: [
+        'npm --prefix web run build',
+        'npm --prefix=web test -- --reporter=verbose 2>&1 | tail -20',
+        'npm --prefix ./web ci --no-audit --no-fund',
+        'pnpm -C web run build',
+        'terraform -chdir=infra fmt -check -recursive',
+        'terraform -chdir=infra/dev validate',
+        'python -m uvicorn report.main:app --port 8001 > /tmp/api.log 2>&1 &',
+      ],
+    }),
+    NONE,
+  )
+})

@@ -347,3 +347,36 @@ test('a copy of a database is shown only if somebody is asked', () => {
     NONE,
   )
 })
+
+test('a bundler that empties its folder is asked about where people write it, told to or not', () => {
+  assert.deepEqual(
+    misjudged({
+      asked: [
+        'npx vite build --outDir src',
+        'cd web && npx vite build --outDir ../src --emptyOutDir',
+        'cd web && vite build --outDir=..',
+        'astro build --outDir ./public',
+        'npx tsup src/app.ts --out-dir lib --clean',
+      ],
+      everyday: [
+        'npx vite build --outDir dist',
+        'cd web && vite build --outDir ../dist --emptyOutDir',
+        'npx tsup src/app.ts --out-dir dist --clean',
+      ],
+    }),
+    NONE,
+  )
+})
+
+test('tests that are no longer collected are a check that is switched off', () => {
+  assert.deepEqual(
+    misjudged({
+      asked: [
+        `echo 'collect_ignore_glob = ["*"]' >> tests/conftest.py`,
+        `sed -i '1i collect_ignore = ["test_a.py"]' tests/conftest.py`,
+      ],
+      everyday: [`echo 'import os' >> tests/conftest.py`],
+    }),
+    NONE,
+  )
+})

@@ -330,7 +330,7 @@ export const INFRA: ProgramRules = {
       paths: true,
       flags: [
         [
-          /^(-auto-approve|--auto-approve|-chdir.*|-out(=.*([/~]|\.\.|\.(tf|tfvars|hcl|json|ya?ml)$).*|[^=].*|$)|-destroy|-force|-plugin-dir.*|-replace.*)/,
+          /^(-auto-approve|--auto-approve|-chdir(?!=(\.\/)?[\w-]+(\/[\w-]+)*$).*|-out(=.*([/~]|\.\.|\.(tf|tfvars|hcl|json|ya?ml)$).*|[^=].*|$)|-destroy|-force|-plugin-dir.*|-replace.*)/,
           'HIGH',
           'infra.force',
           'skips a confirmation or a check',

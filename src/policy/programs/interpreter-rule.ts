@@ -196,7 +196,7 @@ function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefi
 /** Modules that are programs with a rule, with the name of that program. */
 const PROGRAMS: Record<string, string> = {
   ...Object.fromEntries(
-    'pip pip3 pytest mypy black ruff flake8 isort pylint pyflakes pycodestyle coverage tox nox venv virtualenv poetry pipenv uv twine pre_commit unittest doctest bandit mkdocs behave autopep8 yapf radon vulture pdm hatch conda'
+    'pip pip3 pytest mypy black ruff flake8 isort pylint pyflakes pycodestyle coverage tox nox venv virtualenv poetry pipenv uv uvicorn gunicorn hypercorn flask twine pre_commit unittest doctest bandit mkdocs behave autopep8 yapf radon vulture pdm hatch conda'
       .split(' ')
       .map(name => [name, name]),
   ),

@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram, judgeUpdate } from './lock-files.ts'
 import { hasScript, judgePackageScripts } from './package-scripts.ts'
@@ -130,6 +131,7 @@ function judgeFlags(call: ProgramCall, before: readonly Arg[], row: Manager): un
   for (const arg of before) {
     if (!isFlag(arg)) continue
     judgeToolWords(call, [arg])
+    if (namesOwnPackage(call, arg)) continue
     if (!arg.known && arg.value.startsWith('\0')) call.unknown(arg)
     if (row.highFlags?.test(arg.value))
       call.say('pkg.registry', 'HIGH', `${arg.text} changes where packages come from or what runs them`, arg)
@@ -137,6 +139,21 @@ function judgeFlags(call: ProgramCall, before: readonly Arg[], row: Manager): un
     if (/^(--(prefix|dir|cwd|cache|global|location|force|cache-folder|global-dir)|-g|-C|-f)(=|$)/.test(arg.value))
       call.say('pkg.elsewhere', 'MEDIUM', `${arg.text} works elsewhere or by force`, arg)
   }
+}
+
+/** Whether `--prefix web` names a package of the project, in which the call then works as if it were typed there. */
+function namesOwnPackage(call: ProgramCall, arg: Arg): boolean {
+  const [, attached] = /^(?:--(?:prefix|dir|cwd)|-C)(?:=(.+))?$/s.exec(arg.value) ?? [undefined, '']
+  const value = attached ?? call.args[call.args.indexOf(arg) + 1]
+  const named = typeof value === 'string' ? { known: arg.known, value } : value
+  const { cwd } = call.scope
+  if (!named?.known || named.value === '' || cwd === undefined) return false
+  const place = locatePath(`${named.value}/package.json`, cwd, call.fence)
+  return (
+    place.where === 'inside' &&
+    !/(^|\/)node_modules(\/|$)/.test(place.path) &&
+    call.fence.look?.(place.path)?.is === 'file'
+  )
 }
 
 function judgeScript(call: ProgramCall, operands: readonly Arg[], after: readonly Arg[]): undefined {

@@ -88,8 +88,8 @@ function judgeEmptied(call: ProgramCall): undefined {
     '-d',
     '--output-path',
   ])?.value
-  if (empties && folder && OF_PEOPLE.test(folder.value))
-    call.say('file.delete', 'HIGH', `${empties.text} empties ${folder.text} first`, empties)
+  if (folder && OF_PEOPLE.test(folder.value) && (empties || EMPTIES_ALWAYS.test(call.name)))
+    call.say('file.delete', 'HIGH', `${call.name} empties ${folder.text} first`, empties ?? folder)
   // These are emptied without being told to.
   const reports = findFlags(call.args, REPORT_FOLDERS).find(({ value }) => value && OF_PEOPLE.test(value.value))?.value
   if (reports) call.say('file.delete', 'HIGH', `${call.name} empties ${reports.text} before it writes there`, reports)
@@ -98,7 +98,9 @@ function judgeEmptied(call: ProgramCall): undefined {
 const REPORT_FOLDERS = ['--coverage.reportsDirectory', '--coverageDirectory', '--report-dir', '--basetemp']
 
 /** Folders that people write. */
-const OF_PEOPLE = /^(\.\/)?(\.|src|lib|app|apps|packages|tests?|docs|public)(\/.*)?$/
+const OF_PEOPLE = /^(\.{1,2}\/)*(\.{1,2}\/?$|(src|lib|app|apps|packages|tests?|docs|public|scripts|migrations)(\/.*)?$)/
+/** Bundlers that empty their folder without being told to. */
+const EMPTIES_ALWAYS = /^(vite|vitepress|astro|rsbuild|rspack|gatsby|nuxt|remix|storybook)$/
 
 const OWN_REPORT =
   /^--?[\w.-]*(out|output|outputFile|report(?!er)|log)[\w.-]*=(\/tmp\/[\w./-]+|(\.\/)?([A-Za-z][\w-]*\/)*[\w-]*(junit|reports?|results?|coverage|output)[\w-]*\.(json|xml|html|txt))$/i
