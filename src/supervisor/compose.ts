@@ -100,7 +100,11 @@ export function openContext(
     ...{ deps, admission, kept, log, closing, settled, launched },
     handOver: (ending, live, ready) => applyFailover(ending, live, ready, supervisor),
   })
-  const worktrees = openWorktreeProvider({ ...options, store, clock, log, isWaiting: pid => warm.isKept(pid) })
+  const worktrees = openWorktreeProvider({
+    ...{ ...options, store, clock, log },
+    isWaiting: pid => warm.isKept(pid),
+    endWaiting: top => warm.dropKeptBelow(top),
+  })
   const warm = new WarmProcesses({
     worktrees,
     markers: new WarmMarkers(paths.run),

@@ -173,8 +173,17 @@ export class WarmProcesses {
   }
 
   /** Ends the processes that are kept in this folder: a session goes on there in a process of its own. */
-  async dropKeptIn(folder: string): Promise<void> {
-    const kept = [...this.#kept].filter(([, process]) => process.folder === folder)
+  dropKeptIn(folder: string): Promise<void> {
+    return this.#dropKeptWhere(process => process.folder === folder)
+  }
+
+  /** Ends the processes that are kept in this worktree, which is about to be removed. */
+  dropKeptBelow(top: string): Promise<void> {
+    return this.#dropKeptWhere(process => isInside(process.folder, top))
+  }
+
+  async #dropKeptWhere(isMeant: (process: KeptProcess) => boolean): Promise<void> {
+    const kept = [...this.#kept].filter(([, process]) => isMeant(process))
     await Promise.all(kept.map(([marker]) => this.#dropKept(marker)))
   }
 

@@ -62,7 +62,9 @@ export interface WorktreeProviderDeps extends Pick<PrepareDeps, 'paths' | 'env'>
   clock: Clock
   log: Log
   /** Whether a process is an agent that waits for the next task of its run. */
-  isWaiting?: ((pid: number) => boolean) | undefined
+  isWaiting?: WorktreeDeps['isWaiting']
+  /** Ends such agents in a worktree. */
+  endWaiting?: WorktreeDeps['endWaiting']
 }
 
 /** Opens the provider of worktrees, under the settings of the project and of the caller. */
@@ -204,6 +206,7 @@ async function worktreeDeps(
     log: line => log.info({ project }, line),
   })
   const caps = readCommandCaps(config)
-  const { isWaiting } = deps
-  return { store, clock, log, root, env: deps.env, settings: worktrees, caps, target: merge.target, sandbox, isWaiting }
+  const { isWaiting, endWaiting } = deps
+  const own = { store, clock, log, root, env: deps.env, settings: worktrees, caps, sandbox, isWaiting, endWaiting }
+  return { ...own, target: merge.target }
 }

@@ -28,6 +28,7 @@ import {
   markLive,
   projectFolderName,
   repairGitLink,
+  stillThereError,
   type WorktreeDeps,
   worktreeError,
   worktreeOfRow,
@@ -248,9 +249,7 @@ async function settleEarlierRows(wanted: NewWorktreeRequest, deps: WorktreeDeps)
   if (own?.state === 'live' && (await repairGitLink(own))) return worktreeOfRow(own)
   for (const row of present) {
     const removal = await removeWorktree(worktreeOfRow(row), deps)
-    if (removal.kind !== 'kept') continue
-    const remedy = `See it with: pcc worktree show ${wanted.task}. It is in ${row.top}`
-    throw worktreeError(wanted, { why: `that of attempt ${row.attempt} cannot be put away: ${removal.why}`, remedy })
+    if (removal.kind === 'kept') throw stillThereError(wanted, row, removal.why)
   }
   // Its directory was deleted, or it was archived: the work so far is restored.
   const now = own && (await deps.store.worktrees.get(own))

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
-import { findProcessesIn } from '../../base/process/sweep.ts'
+import { findProcessesIn, type WorkingProcess } from '../../base/process/sweep.ts'
 import type { Worktree, WorktreeForecast, WorktreeRow } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import { type GitResult, git } from '../git/git.ts'
@@ -18,7 +18,7 @@ import { forgetNote, readGateMadeFiles } from './worktree-note.ts'
  */
 export async function removeWorktree(
   worktree: Worktree,
-  deps: Pick<WorktreeDeps, 'store' | 'clock' | 'log'>,
+  deps: Pick<WorktreeDeps, 'store' | 'clock' | 'log' | 'endWaiting'>,
   options: RemoveOptions = {},
 ): Promise<WorktreeRemoval> {
   const row = await deps.store.worktrees.get(worktree)
@@ -27,6 +27,7 @@ export async function removeWorktree(
   if (row.state === 'leaving' || (row.state === 'idle' && !(await claimIdle(row, deps))))
     return { kind: 'kept', why: 'it is being handed over to another task' }
   const save = (patch: Partial<WorktreeRow>) => deps.store.worktrees.update(row, patch)
+  if (row.state !== 'making') await deps.endWaiting?.(row.top)
   const landed = options.landed ?? (row.state === 'idle' ? await findLanded(row, deps) : undefined)
   const remove = () =>
     row.state === 'making'
@@ -175,7 +176,11 @@ async function whyUntouchable(
   const working = await findProcessesIn(row.top)
   if (!working) return 'nobody can tell whether a process works in it (lsof is missing)'
   const first = working.find(({ pid }) => !isWaiting(pid))
-  return first && `process ${first.pid} works in it (${first.command.slice(0, 80)})`
+  return first && `process ${first.pid} (${nameOfProgram(first)}) works in it; end it, or wait until it has ended`
+}
+
+function nameOfProgram({ command }: WorkingProcess): string {
+  return basename(command.split(' ', 1)[0] ?? '')
 }
 
 /** Why a worktree has to be archived. Files that only a gate's command has left there do not count. */

@@ -13,6 +13,7 @@ import {
   gitErrorLine,
   markLive,
   projectFolderName,
+  stillThereError,
   type WorktreeDeps,
   worktreeError,
   worktreeOfRow,
@@ -65,9 +66,7 @@ async function makeRoom(row: WorktreeRow, deps: WorktreeDeps): Promise<void> {
   const rows = await deps.store.worktrees.list({ task: row.task })
   for (const other of rows.filter(({ state }) => PRESENT_WORKTREES.some(name => name === state))) {
     const removal = await removeWorktree(worktreeOfRow(other), deps)
-    if (removal.kind !== 'kept') continue
-    const remedy = `See it with: pcc worktree show ${row.task}. It is in ${other.top}`
-    throw worktreeError(row, { why: `that of attempt ${other.attempt} cannot be put away: ${removal.why}`, remedy })
+    if (removal.kind === 'kept') throw stillThereError(row, other, removal.why)
   }
   const stats = await lstat(row.top).catch(() => undefined)
   if (!stats || (stats.isDirectory() && (await readdir(row.top)).length === 0)) return

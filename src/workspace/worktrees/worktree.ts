@@ -30,6 +30,8 @@ export interface WorktreeDeps {
   caps?: CommandCaps | undefined
   /** Whether a process is an agent that waits for its next task in its slot. */
   isWaiting?: ((pid: number) => boolean) | undefined
+  /** Ends the agents that wait for a next task in a worktree, which is about to be removed. */
+  endWaiting?: ((top: string) => Promise<void>) | undefined
 }
 
 /** The part of a row that a session keeps. */
@@ -131,6 +133,18 @@ export function worktreeError(
   { why, remedy, passes }: WorktreeRefusal,
 ): AppError {
   return new AppError(passes ? 'place_busy' : 'place_refused', { task, project, why, remedy })
+}
+
+/** The error of a task whose earlier worktree is in the way. */
+export function stillThereError(
+  wanted: { task: string; project: string },
+  { attempt, task, top }: WorktreeRow,
+  why: string,
+): AppError {
+  return worktreeError(wanted, {
+    why: `the worktree of attempt ${attempt} of ${task} cannot be removed: ${why}`,
+    remedy: `See it with: pcc worktree show ${task}. It is in ${top}`,
+  })
 }
 
 /** Translates git's error into a reason and a remedy for a person. */

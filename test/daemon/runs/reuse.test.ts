@@ -103,6 +103,28 @@ test('tasks in worktrees share a process as long as they work in the same slot',
   assert.deepEqual(new WarmMarkers(daemon.paths.run).all(), [], 'the process went before its slot')
 })
 
+test('a task that is reset while its idle process is kept in its slot begins again, because pcc ends that process', async t => {
+  const world = await realWorld(t, SCENARIO, { 'README.md': '# sample\n' })
+  const daemon = await startDaemon(t)
+  const task = await world.add(daemon, 'note alpha')
+  // Its process is kept for this one.
+  await world.add(daemon, 'note bravo')
+  await world.begin(daemon, {
+    settings: { PCC_GATES_TEST: 'no-such-program-here', PCC_EXECUTION_PARALLEL: '1' },
+  })
+  const attempts = () => {
+    using db = new DatabaseSync(daemon.paths.database, { readOnly: true })
+    return db.prepare('select id from sessions where task_id = ?').all(task).length
+  }
+  const stateOf = () => {
+    using db = new DatabaseSync(daemon.paths.database, { readOnly: true })
+    return db.prepare('select state from tasks where id = ?').get(task)?.['state']
+  }
+  await until(() => stateOf() === 'verifying' && new WarmMarkers(daemon.paths.run).all().length > 0)
+  assert.equal((await daemon.call('POST', `/tasks/${task}/reset`, { body: {} })).status, 200)
+  await until(() => attempts() === 2)
+})
+
 test('a daemon that is killed between two tasks, or while a conversation is cleared, leaves no process, and each task ends once', async t => {
   const world = await realWorld(t, SCENARIO, { 'README.md': '# sample\n' })
   const home = tempDir(t)

@@ -137,7 +137,7 @@ test('while a process works in it nothing is removed, and afterwards it is', asy
   await once(child, 'spawn')
   const kept = await world.remove(worktree)
   assert.ok(
-    kept.kind === 'kept' && kept.why.includes(`process ${child.pid} works in it (sleep 60`),
+    kept.kind === 'kept' && kept.why.includes(`process ${child.pid} (sleep) works in it; end it`),
     JSON.stringify(kept),
   )
   assert.equal((await world.deps.store.worktrees.get(worktree))?.reason, kept.why)

@@ -52,7 +52,10 @@ test('a slot in which a process works is not used again meanwhile, unless it is 
   t.after(() => child.kill('SIGKILL'))
   await once(child, 'spawn')
   assert.equal(basename((await world.next()).top), 'slot-2')
-  assert.match((await world.deps.store.worktrees.get(first))?.reason ?? '', /^process \d+ works in it \(sleep 60\)$/)
+  assert.match(
+    (await world.deps.store.worktrees.get(first))?.reason ?? '',
+    /^process \d+ \(sleep\) works in it; end it, or wait until it has ended$/,
+  )
   Object.assign(world.deps, { isWaiting: (pid: number) => pid === child.pid })
   assert.equal((await world.next()).top, first.top)
 })
