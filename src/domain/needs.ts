@@ -5,7 +5,7 @@ import { Risk } from './session.ts'
  * Why something waits for a person. `permission`, `question`, `review`: a decision. `refused`: a task cannot go on without a request
  * that was refused. `merge`: a merge is held up or was given up. `gate`: the checks cannot run. `login`, `credit`: an account cannot be
  * used. `vendor`: it does not answer. `trust`: settings and gates of a project are not in force. `budget`: one is spent. `error`, `session`: a session does not go
- * on by itself. `run`: a run stands still. `task`: a failed task holds up others.
+ * on by itself. `run`: a run stands still. `task`: a failed or cancelled task holds up others.
  */
 export const NEED_KINDS = [
   ...(['permission', 'question', 'review', 'refused', 'merge', 'gate', 'login', 'credit', 'vendor'] as const),

@@ -164,6 +164,11 @@ test('a task that nobody began is named with what it waits for, and 40 columns l
   const all = { ...report, graph: [...report.graph, late] }
   assert.match(reportPage(all, PLAIN).join('\n'), new RegExp(`\\n  ○ t-0b10c4 Ship it  waits for ${failed}\\n`))
   assert.match(reportHtml(all), /<h2>Not begun<\/h2><ul>[\s\S]*Ship it /)
+  const given = {
+    ...all,
+    graph: all.graph.map(task => (task.id === failed ? { ...task, state: 'cancelled' as const } : task)),
+  }
+  assert.match(reportPage(given, PLAIN).join('\n'), new RegExp(`Ship it  waits for ${failed} \\(cancelled\\)\n`))
   assert.match(
     reportHtml(all),
     /give it up with: pcc task cancel <[^>]+>t-[0-9a-f]{6}</,

@@ -108,10 +108,11 @@ export function observedText({ observed }: Pick<Report, 'observed'>): string[] {
 /** Tasks that nobody has begun, because they come after one of the report that is not done: each with what it waits for. */
 export function heldUpTasks({ graph, done, failed, unfinished }: Report): { task: TaskView; after: string[] }[] {
   const reported = new Set([...done, ...failed, ...unfinished].map(({ id }) => id))
-  const finished = new Set(graph.filter(({ state }) => state === 'done').map(({ id }) => id))
+  const states = new Map(graph.map(({ id, state }) => [id, state]))
+  const nameOf = (id: string) => (states.get(id) === 'cancelled' ? `${id} (cancelled)` : id)
   return graph
     .filter(({ id, state }) => state === 'blocked' && !reported.has(id))
-    .map(task => ({ task, after: task.after.filter(id => !finished.has(id)) }))
+    .map(task => ({ task, after: task.after.filter(id => states.get(id) !== 'done').map(nameOf) }))
 }
 
 /** What memory did and what it is worth, if it was used. */

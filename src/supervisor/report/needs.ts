@@ -37,7 +37,7 @@ interface Facts extends NeedsDeps {
 type Source = (facts: Facts) => Promise<Need[]> | Need[]
 const SOURCES: readonly Source[] = [
   ...[listDecisions, listUnchecked, listRefusals, listHeldUpMerges, listAccounts, listUntrusted],
-  ...[listSessions, listPausedRuns, listObstacles, listFailedTasks, listOutages],
+  ...[listSessions, listPausedRuns, listObstacles, listStrandingTasks, listOutages],
 ]
 
 /** Everything that waits for a person: every list, count, report and notification is made from this. */
@@ -91,8 +91,8 @@ function listUnchecked({ open, tasks }: Facts): Need[] {
     const [first] = rows
     if (!first) return []
     const own = rows.length === 1 ? aboutRow(first, tasks) : { ...NOTHING_MORE, project: first.project }
-    const reviews = rows.slice(0, MOST_REVIEWS).map(row => answerTo(row, 'review'))
-    const more = rows.length > MOST_REVIEWS ? ` and ${rows.length - MOST_REVIEWS} more` : ''
+    const reviews = rows.slice(0, MOST_NAMED).map(row => answerTo(row, 'review'))
+    const more = rows.length > MOST_NAMED ? ` and ${rows.length - MOST_NAMED} more` : ''
     const what = rows.length === 1 ? first.target : `${rows.length} finished tasks`
     return [
       {
@@ -113,8 +113,8 @@ function causeIn({ input: { untilAllowed } }: Escalation): string {
   return `${lowerFirst(untilAllowed)}. Let a task mend that, or let such failures pass`
 }
 
-/** The reviews that one row names. */
-const MOST_REVIEWS = 5
+/** The reviews, or tasks, that one row names. */
+const MOST_NAMED = 5
 
 function groupUnchecked(open: readonly Escalation[]): Map<string, Escalation[]> {
   const rows = open.filter(row => uncheckedKey(row) !== undefined)
@@ -333,18 +333,28 @@ async function listOutages({ store, faults }: Facts): Promise<Need[]> {
   return listTroubles(store, ({ account }) => account !== null && faulty.has(account))
 }
 
-async function listFailedTasks({ store }: Facts): Promise<Need[]> {
-  const needs: Need[] = []
-  for (const { id, title, project, ended_at, created_at, priority } of await store.tasks.list({ states: ['failed'] })) {
-    const held = (await store.tasks.dependentsOf(id)).filter(({ state }) => state === 'blocked').length
-    await nextTick()
-    if (held === 0) continue
-    needs.push({
-      ...NOTHING_MORE,
-      ...{ key: `task:${id}`, kind: 'task', project, task_id: id, title, priority, since: ended_at ?? created_at },
-      text: `${title}: it failed and holds up ${held === 1 ? 'another task' : `${held} others`}; give it up with: pcc task cancel ${id}`,
-      next: `pcc task reset ${id}`,
-    })
+/** Failed and cancelled tasks that others come after: these cannot begin. One row for each. */
+async function listStrandingTasks({ store }: Facts): Promise<Need[]> {
+  const edges = Map.groupBy(await store.tasks.edges({ states: ['blocked'] }), ({ blocker_id }) => blocker_id)
+  const blockers = await store.tasks.of([...edges.keys()])
+  await nextTick()
+  return blockers.flatMap((blocker): Need[] => {
+    const { id, title, project, ended_at, created_at, priority, state } = blocker
+    const held = (edges.get(id) ?? []).map(({ task_id }) => task_id)
+    if (state !== 'failed' && state !== 'cancelled') return []
+    const about = { project, task_id: id, title, priority, since: ended_at ?? created_at }
+    return [{ ...NOTHING_MORE, key: `task:${id}`, kind: 'task', ...about, ...wayOn(blocker, held) }]
+  })
+}
+
+function wayOn({ id, title, state }: Task, held: readonly string[]): Pick<Need, 'text' | 'next'> {
+  if (state === 'failed') {
+    const others = held.length === 1 ? 'another task' : `${held.length} others`
+    const text = `${title}: it failed and holds up ${others}; give it up with: pcc task cancel ${id}`
+    return { text, next: `pcc task reset ${id}` }
   }
-  return needs
+  const named = held.slice(0, MOST_NAMED).join(' ')
+  const others = held.length === 1 ? `${named}, which comes after it,` : `${held.length} tasks that come after it`
+  const text = `${title}: it was cancelled, and ${others} cannot begin; cancel ${held.length === 1 ? 'that' : 'them'} too with: pcc task cancel ${named}`
+  return { text, next: `pcc task deps rm ${id} ${held[0]}` }
 }

@@ -137,11 +137,18 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
   const heldUp = [...waiting].map(({ id, title, session_id }) => {
     const blocker = byId.get(blockerOf(id) ?? '')
     const why = blocker
-      ? `comes after ${blocker.id}, which is ${blocker.state}`
+      ? `comes after ${blocker.id}, which is ${blocker.state}${wayOn(blocker, id)}`
       : `is in the queue of session ${session_id}`
     return { id, title, why }
   })
   return { order, heldUp }
+}
+
+/** What a person can do about a blocker that will not be done by itself. */
+function wayOn({ id, state }: Task, dependent: string): string {
+  if (state === 'failed') return `. Do that again with: pcc task reset ${id}`
+  if (state === 'cancelled') return `. Let it begin without that: pcc task deps rm ${id} ${dependent}`
+  return ''
 }
 
 /** States of tasks that an attempt has begun. */

@@ -219,7 +219,9 @@ export function runPlanLines(plan: RunPlan, { paint, width }: Terminal): string[
     ...modelLines(plan, { width }),
     ...(beyond_limit > 0 ? [`${counted(beyond_limit, 'more task')} would be left by the limit.`] : []),
     ...(held_up.length > 0 ? ['Would not run:'] : []),
-    ...held_up.map(({ id, title, why }) => cut(`  ${id}  ${firstLine(title)}: ${neutral(why)}`, width)),
+    ...held_up.flatMap(({ id, title, why }) =>
+      wrap(`${id}  ${firstLine(title)}: ${neutral(why)}`, width - 2).map(line => `  ${line}`),
+    ),
   ]
 }
 

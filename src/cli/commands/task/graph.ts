@@ -42,8 +42,10 @@ function findEdges(tasks: readonly TaskView[]): { from: string; to: string }[] {
 function drawText(tasks: readonly TaskView[], { paint }: Terminal): string {
   if (tasks.length === 0) return 'No tasks here yet.'
   const names = new Map(tasks.map(({ id, alias }) => [id, alias ?? id]))
-  return findLayers(tasks)
-    .map((layer, index) => {
+  const { layers, stuck } = findLayers(tasks)
+  const steps = layers.map((layer, index) => ({ layer, name: `Step ${index + 1}` }))
+  return [...steps, ...(stuck.length > 0 ? [{ layer: stuck, name: 'Cannot begin' }] : [])]
+    .map(({ layer, name }) => {
       const lines = layer.map(task => {
         const { glyph, tone } = STATE_LOOKS[task.state]
         const after =
@@ -54,7 +56,7 @@ function drawText(tasks: readonly TaskView[], { paint }: Terminal): string {
         const alias = task.alias === null ? '' : ` (${neutral(task.alias)})`
         return `  ${paint(tone, glyph)} ${task.id}${alias} ${neutral(task.title)}: ${stateWord(task)}${after}${part}`
       })
-      return [paint('bold', `Step ${index + 1}`), ...lines].join('\n')
+      return [paint('bold', name), ...lines].join('\n')
     })
     .join('\n')
 }
@@ -118,7 +120,8 @@ const TITLE_LETTERS = 30
 
 /** Draws an SVG: a column for each step, a box for each task, and an arrow from each task to those that come after it. */
 export function drawSvg(tasks: readonly TaskView[]): string {
-  const layers = findLayers(tasks)
+  const found = findLayers(tasks)
+  const layers = found.stuck.length > 0 ? [...found.layers, found.stuck] : found.layers
   const columnOf = new Map(layers.flatMap((layer, column) => layer.map(({ id }) => [id, column] as const)))
   const lanes = findLanes(tasks, columnOf)
   const at = (column: number, row: number) => ({
@@ -193,14 +196,17 @@ export function escapeXml(text: string): string {
   return text.replace(/[&<>"']/g, char => `&#${char.charCodeAt(0)};`)
 }
 
-/** Groups tasks into steps: each task is one step after the last task that it comes after. */
-function findLayers(tasks: readonly TaskView[]): TaskView[][] {
+/**
+ * Groups tasks into steps: each task is one step after the last task that it comes after. `stuck` are those that come after a task that is
+ * not shown and not done, and all that come after them.
+ */
+function findLayers(tasks: readonly TaskView[]): { layers: TaskView[][]; stuck: TaskView[] } {
   const byId = new Map(tasks.map(task => [task.id, task]))
   const dependents = new Map<string, TaskView[]>()
   const missing = new Map<string, number>()
   for (const task of tasks) {
     const blockers = task.after.filter(id => byId.has(id))
-    missing.set(task.id, blockers.length)
+    missing.set(task.id, blockers.length + (isHeldFromOutside(task, byId) ? 1 : 0))
     for (const id of blockers) {
       const others = dependents.get(id)
       if (others) others.push(task)
@@ -218,7 +224,15 @@ function findLayers(tasks: readonly TaskView[]): TaskView[][] {
     }
     layer = next
   }
-  return layers
+  return { layers, stuck: tasks.filter(({ id }) => (missing.get(id) ?? 0) > 0) }
+}
+
+/** Whether a task has more open blockers than those that are shown and a parent that is blocked. */
+function isHeldFromOutside(task: TaskView, shown: ReadonlyMap<string, TaskView>): boolean {
+  const known = task.after.flatMap(id => shown.get(id) ?? [])
+  if (task.state !== 'blocked' || known.length === task.after.length) return false
+  const open = known.filter(({ state }) => state !== 'done').length
+  return task.open_blockers > open + ((shown.get(task.parent_id ?? '')?.open_blockers ?? 0) > 0 ? 1 : 0)
 }
 
 /** The fill and line colours of each state in pictures. */

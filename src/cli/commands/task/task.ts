@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { AppError, messageOf } from '../../../base/errors.ts'
+import { neutral } from '../../../base/neutral.ts'
 import type { TaskView } from '../../../domain/task.ts'
 import type { ImportedTask, ImportReply, TaskDetail } from '../../../domain/task-requests.ts'
 import type { BrokenNote } from '../../../knowledge/note.ts'
@@ -125,9 +126,29 @@ function addStateCommands(task: Command): void {
           const answer = await client.request<{ task: TaskView }>('POST', `${taskPath(ref)}/${name}`, body)
           tasks.push(answer.task)
         }
-        show({ tasks }, () => tasks.map(taskLine))
+        const stranded = name === 'cancel' ? await strandedLines(tasks, client) : []
+        show({ tasks }, () => [...tasks.map(taskLine), ...stranded])
       })
   }
+}
+
+/** What can never begin because a task was cancelled, and what to type. */
+async function strandedLines(tasks: readonly TaskView[], client: Client): Promise<string[]> {
+  const lines: string[] = []
+  for (const { id } of tasks) {
+    const { dependents } = await client.request<TaskDetail>('GET', taskPath(id))
+    const stranded = dependents.filter(({ state }) => state === 'blocked')
+    if (stranded.length === 0) continue
+    const [it, comes] = stranded.length === 1 ? ['it', 'comes'] : ['them', 'come']
+    lines.push(
+      `${stranded.map(task => `${task.id} (${neutral(task.title)})`).join(', ')} ${comes} after ${id} and cannot begin now.`,
+      `Let ${it} begin without it:`,
+      ...stranded.map(task => `  pcc task deps rm ${id} ${task.id}`),
+      `Or cancel ${it} too:`,
+      `  pcc task cancel ${stranded.map(task => task.id).join(' ')}`,
+    )
+  }
+  return lines
 }
 
 interface TaskFilter {

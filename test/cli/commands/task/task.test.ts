@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import type { Need } from '../../../../src/domain/needs.ts'
 import type { TaskView } from '../../../../src/domain/task.ts'
 import { onTerminal } from '../../../e2e/pty.ts'
 import { type Outcome, type Pcc, pccFor } from '../../pcc.ts'
@@ -63,6 +64,35 @@ test('tasks are added, ordered, done, failed, reset and deleted', async () => {
   await good('cancel', docs)
   assert.equal((await good('delete', docs, '--cascade', '--yes')).split('\n').length, 3)
   assert.deepEqual(await states(), { 'Build the API': 'done' })
+})
+
+test('cancelling a task says what can never begin without it and what to type, and that stays in view until it is done', async () => {
+  const { cwd, add, good } = project('stranded')
+  const base = await add('Lay the base')
+  const wall = await add('Build walls', '--after', base)
+  const roof = await add('Put on the roof', '--after', wall)
+  assert.doesNotMatch(await good('cancel', roof), /cannot begin/)
+  await good('reset', roof)
+  const said = await good('cancel', base)
+  const [remove, cancel] = [`pcc task deps rm ${base} ${wall}`, `pcc task cancel ${wall}`]
+  assert.ok(said.includes(`${wall} (Build walls) comes after ${base} and cannot begin now.`), said)
+  for (const command of [remove, cancel]) assert.ok(said.includes(`\n  ${command}\n`), said)
+  const pending = async () =>
+    JSON.parse((await pcc.run(['pending', '--json'], { cwd })).stdout).needs.map((need: Need) => [need.text, need.next])
+  assert.deepEqual(await pending(), [
+    [
+      `Lay the base: it was cancelled, and ${wall}, which comes after it, cannot begin; cancel that too with: ${cancel}`,
+      remove,
+    ],
+  ])
+  const { stdout } = await pcc.run(['run', wall, '--dry-run'], { cwd })
+  assert.ok(stdout.replaceAll(/\s+/g, ' ').includes(`which is cancelled. Let it begin without that: ${remove}`), stdout)
+  writeFileSync(join(cwd, 'more.md'), '- [ ] Paint it\n')
+  const graph = await good('import', 'more.md')
+  assert.match(graph, /Step 1\n.*Paint it[\s\S]*Cannot begin\n.*Build walls.*\n.*Put on the roof/)
+  assert.doesNotMatch(graph, /Step 2/)
+  await good(...remove.split(' ').slice(2))
+  assert.deepEqual(await pending(), [])
 })
 
 test('dependencies and parts are added, refused where they make a cycle, and drawn', async () => {
