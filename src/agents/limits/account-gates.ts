@@ -110,6 +110,8 @@ export function closeGate(gate: AccountGate, limit: Limit, { now, random }: Gate
   const source = limit.fault ?? 'probe'
   // Several sessions are refused at once, each with a record of its own: that counts as one closing.
   if (isStillClosed) return limit.fault && gate.source === 'probe' ? { ...gate, ...cause, source } : gate
+  // It waits since the first refusal: the tries in between have changed nothing.
+  if (limit.fault && limit.fault === gate.source) cause.closed_at = gate.closed_at ?? now
   const until = now + Math.round(probeWait(gate, limit) * (1 + PROBE_JITTER * random()))
   return { ...gate, ...cause, closed_until: until, source, probes: gate.probes + 1 }
 }

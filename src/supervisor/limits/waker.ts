@@ -222,7 +222,7 @@ export async function recordWakeFailure(row: SessionRow, error: unknown, deps: S
 }
 
 /**
- * Whether the agent's stored login was written since the account was closed: the person has logged in again, so the account can be
+ * Whether the agent's stored login was written since the account was closed and tried last: the person has logged in again, so the account can be
  * tried at once. One `stat`; the content is never read. A login that is not in a file is found by the tries alone.
  */
 export async function hasNewLogin(
@@ -230,10 +230,12 @@ export async function hasNewLogin(
   waiting: readonly SessionRow[],
   envOf: (session: string) => Record<string, string>,
 ): Promise<boolean> {
-  const row = waiting.find(({ account }) => account === gate.account)
+  const rows = waiting.filter(({ account }) => account === gate.account)
+  const [row] = rows
   if (!row || faultOf(gate) !== 'login' || gate.closed_at === null) return false
   const vendor = vendorOf(chosenAgent(row).kind)
   const folder = loginFolder(vendor, envOf(row.id))
   const stats = folder === undefined ? undefined : await stat(join(folder, vendor.login.file)).catch(() => undefined)
-  return stats !== undefined && stats.mtimeMs > gate.closed_at
+  const tried = Math.max(gate.closed_at, ...rows.map(({ ended_at }) => ended_at ?? 0))
+  return stats !== undefined && stats.mtimeMs > tried
 }

@@ -186,6 +186,7 @@ test('a fault is tried sooner than a limit without a reset, and stays in the row
     return wait / 1000
   })
   assert.deepEqual(waits, [5, 15, 45, 135, 405, 600, 600])
+  assert.equal(gate.closed_at, NOW, 'it waits since the first refusal')
   const tried = openGateForTrial(close(gate, fault, now), now)
   assert.deepEqual([isShut(tried, now), faultOf(tried), tried.reason], [false, 'login', 'refused'])
   assert.deepEqual(reopenGate(tried, now), createOpenGate('a'))
