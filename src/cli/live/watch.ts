@@ -1,5 +1,6 @@
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
+import type { EscalationView } from '../../domain/escalation.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
@@ -92,7 +93,9 @@ export async function runLiveView(view: LiveViewOptions): Promise<number> {
   if (!ended) {
     const current = await fetchSession().catch(() => undefined) // the daemon may be gone; the session is unchanged
     const [command] = current ? commandsToResume(current, null) : []
-    const state = command ? `stands still. Go on with: ${command}` : `goes on. Attach with: pcc attach ${session.id}`
+    const number = await findOpenDecision(session.id, client).catch(() => undefined)
+    const still = command ? `stands still. Go on with: ${command}` : `goes on. Attach with: pcc attach ${session.id}`
+    const state = number === undefined ? still : `waits for your answer. Give it with: pcc respond ${number}`
     if (json) note(`Detached; session ${state}`)
     else out(`Detached; session ${state}`)
     return current && command ? exitCodeFor(current) : DETACHED
@@ -101,6 +104,15 @@ export async function runLiveView(view: LiveViewOptions): Promise<number> {
   if (context.quiet) screen.print(json ? [] : commandsToResume(await final).map(command => `Go on with: ${command}`))
   else if (!json) screen.print(await closingLines(client, final, { id: session.id, terminal }))
   return exitCodeFor(await final)
+}
+
+/** The number of the decision for which a session waits: it is the same while it is asked here and after its session was parked. */
+async function findOpenDecision(session: string, client: DaemonConnection): Promise<number | undefined> {
+  const { escalations } = await client.request<{ escalations: EscalationView[] }>(
+    'GET',
+    `/escalations?session=${session}&state=open`,
+  )
+  return escalations[0]?.number
 }
 
 export interface WatchOptions {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NewEvent } from '../../../src/domain/event.ts'
 import { onTerminal } from '../../e2e/pty.ts'
+import { recordRefused } from '../commands/inbox/waiting.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
 import { seed } from '../seeded.ts'
 
@@ -65,6 +66,7 @@ test('a person who attaches to a parked session is asked, and not told that nobo
     { ...by, kind: 'session.ended', body: { status: 'waiting_input', reason: 'waits for a person' } },
   ]
   await seed(pcc, [{ ended_as: 'waiting_input', parked: { ...asked, digest: 'd' } }], events)
+  await recordRefused(pcc, [{ state: 'open', session_id: 's-aaaaaa' }])
   const shown = (await pcc.run(['attach', 'first'])).stdout
   assert.match(shown, /nobody is attached to approve it; it waits/)
   const terminal = onTerminal(t, pcc, ['attach', 'first'])
@@ -72,5 +74,6 @@ test('a person who attaches to a parked session is asked, and not told that nobo
   assert.match(before, /rm -rf build/)
   assert.doesNotMatch(before, /nobody is attached|pcc respond/)
   terminal.type('\x03')
+  await terminal.see(/Detached; session waits for your answer\. Give it with: pcc respond 1/)
   assert.equal(await terminal.exit, 3)
 })
