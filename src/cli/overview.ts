@@ -4,7 +4,7 @@ import type { AppPaths } from '../base/app-paths.ts'
 import { wakeTime } from '../base/clock.ts'
 import type { SessionStatus, SessionView } from '../domain/api.ts'
 import type { NeedsReply } from '../domain/escalation.ts'
-import type { RunView } from '../domain/run.ts'
+import type { RunDetail, RunView } from '../domain/run.ts'
 import { findClient } from './connection/client.ts'
 import type { DaemonConnection } from './connection/connection.ts'
 import { commandContext } from './context.ts'
@@ -77,27 +77,29 @@ function stepsWithoutDaemon({ database }: AppPaths): NextStep[] {
 }
 
 async function readState(client: DaemonConnection, terminal: Terminal): Promise<{ lines: string[]; next: NextStep[] }> {
-  const [{ sessions, total = sessions.length }, { runs: openRuns }, needs, { tasks }, { needsYouLines }] =
-    await Promise.all([
-      client.request<{ sessions: SessionView[]; total?: number }>(
-        'GET',
-        `/sessions?open=true&since=${Date.now() - RECENT_MS}`,
-      ),
-      client.request<{ runs: RunView[] }>('GET', `/runs?open=true&limit=${MOST_ROWS}`),
-      client.request<NeedsReply>('GET', '/needs'),
-      client.request<{ tasks: unknown[] }>(
-        'GET',
-        `/tasks?ready=true&limit=1&project=${encodeURIComponent(process.cwd())}`,
-      ),
-      import('./render/escalation-lines.ts'),
-    ])
+  const [{ sessions, total = sessions.length }, { runs }, needs, { tasks }, { needsYouLines }] = await Promise.all([
+    client.request<{ sessions: SessionView[]; total?: number }>(
+      'GET',
+      `/sessions?open=true&since=${Date.now() - RECENT_MS}`,
+    ),
+    client.request<{ runs: RunView[] }>('GET', `/runs?open=true&limit=${MOST_ROWS}`),
+    client.request<NeedsReply>('GET', '/needs'),
+    client.request<{ tasks: unknown[] }>(
+      'GET',
+      `/tasks?ready=true&limit=1&project=${encodeURIComponent(process.cwd())}`,
+    ),
+    import('./render/escalation-lines.ts'),
+  ])
+  const openRuns = await Promise.all(runs.map(run => addReason(run, client)))
   const now = Date.now()
   const open = sessions.filter(({ status }) => status in OPEN_STATUSES)
   const ended = sessions.filter(
     ({ ended_at, status }) => ended_at !== null && now - ended_at < RECENT_MS && !(status in OPEN_STATUSES),
   )
   const needsPerson = needsYouLines(needs, terminal, now)
-  const works = openRuns.find(({ state }) => state !== 'paused') ?? open.find(({ status }) => status === 'processing')
+  const running = openRuns.filter(({ state }) => state !== 'paused')
+  const works =
+    running.find(({ stands }) => !stands) ?? running[0] ?? open.find(({ status }) => status === 'processing')
   const paused = openRuns.find(({ state }) => state === 'paused')
   return {
     lines: [
@@ -114,7 +116,14 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
     next: [
       ...(needs.needs.length > 0 ? [['pcc inbox', 'answer what waits, by keys'] as const] : []),
       ...(paused ? [[`pcc resume ${paused.id}`, 'let the paused run go on'] as const] : []),
-      ...(works ? [[`pcc attach ${works.id}`, 'watch it work'] as const] : []),
+      ...(works
+        ? [
+            [
+              `pcc attach ${works.id}`,
+              'stands' in works && works.stands ? 'see what it waits for' : 'watch it work',
+            ] as const,
+          ]
+        : []),
       ...(ended.length > 0 ? [['pcc report', 'what was done, what failed and why'] as const] : []),
       ...(tasks.length === 0 || works ? [] : [['pcc run .', 'work through the tasks of this project'] as const]),
       ...firstSteps(),
@@ -122,10 +131,22 @@ async function readState(client: DaemonConnection, terminal: Terminal): Promise<
   }
 }
 
-function runLine({ id, project, state, stopping, tasks }: RunView): string {
+function runLine({ id, project, state, stopping, stands, tasks, why }: RunView & { why: string | undefined }): string {
   const total = Object.values({ ...tasks, cancelled: 0 }).reduce((sum, count) => sum + count, 0)
-  const doing = state === 'paused' ? 'is paused' : stopping ? 'stops after its current tasks' : 'works'
-  return `Run ${id} in ${firstLine(project.slice(project.lastIndexOf('/') + 1))} ${doing}: ${tasks.done ?? 0} of ${total} tasks done`
+  const works = stands ? 'waits' : stopping ? 'stops after its current tasks' : 'works'
+  const reason = why === undefined ? '' : `. ${why}`
+  return `Run ${id} in ${firstLine(project.slice(project.lastIndexOf('/') + 1))} ${state === 'paused' ? 'is paused' : works}: ${tasks.done ?? 0} of ${total} tasks done${reason}`
+}
+
+/** Why an open run stands still. What waits for the person has rows of its own on this screen. */
+async function addReason(run: RunView, client: DaemonConnection): Promise<RunView & { why: string | undefined }> {
+  if (!run.stands || run.state === 'paused') return { ...run, why: undefined }
+  const [detail, { heldUpText, standingLines }] = await Promise.all([
+    client.request<RunDetail>('GET', `/runs/${run.id}`),
+    import('./commands/run/format.ts'),
+  ])
+  const [first = heldUpText(detail)] = standingLines(detail, Date.now())
+  return { ...run, why: first ?? 'It waits for you' }
 }
 
 /** The sessions that ended last; what is older is counted by the first line. */

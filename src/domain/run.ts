@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { SessionStatus, StartSession } from './api.ts'
 import { RunOutcome } from './attempt.ts'
+import { Need } from './needs.ts'
 import { MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from './option-values.ts'
 import { QuotaLevel, QuotaSource } from './quota.ts'
 import { TaskState, Verification } from './task.ts'
@@ -91,6 +92,10 @@ export const RunView = z.object({
   /** Of the tasks done in worktrees: how many reached their target, and how many did not. */
   merged: z.number(),
   unmerged: z.number(),
+  /** How many finished tasks are neither verified nor merged before a person comes. */
+  held: z.number(),
+  /** Whether nothing goes on before a time or a person comes. */
+  stands: z.boolean(),
   cost_usd: z.number(),
   created_at: z.number(),
   ended_at: z.number().nullable(),
@@ -176,6 +181,8 @@ export const RunDetail = RunView.extend({
   left_ms: z.number().nullable(),
   /** Ready tasks that wait because they will probably change the same files as one at work. */
   kept_apart: z.array(KeptApartTask.extend({ why: z.string() })),
+  /** What waits for a person in this run; only in the answer to GET /runs/:ref. */
+  needs: z.array(Need).optional(),
   /** The answer to a start: the run was there and waited for its account; it goes on with the environment that was sent. */
   mended: z.literal(true).optional(),
   /** Only in the answer to a request to go on: the sessions that could not. */

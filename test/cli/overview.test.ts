@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { appPathsFor } from '../../src/base/app-paths.ts'
 import { nextLines } from '../../src/cli/overview.ts'
 import { terminalOf } from '../../src/cli/render/text.ts'
+import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 import { recordRefused } from './commands/inbox/waiting.ts'
 import { pccFor } from './pcc.ts'
@@ -54,6 +56,31 @@ test('pcc without a command shows what sessions do, when the next goes on, and w
   assert.match(stdout, /\nNext\n {2}pcc inbox .*\n/)
   assert.doesNotMatch(stdout, /Usage: pcc/)
   assert.ok(stdout.split('\n').length <= 24, 'it is one screen')
+})
+
+test('a run of which nothing is at work is said to wait, with the reason', async t => {
+  const pcc = pccFor(t)
+  const resumes_at = Date.now() + 3_600_000
+  await seed(pcc, [{ ended_as: 'rate_limited', ended_at: Date.now(), resumes_at, task_id: 't-aaaaaa' }])
+  assert.equal((await pcc.run(['daemon', 'start'])).code, 0)
+  {
+    await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
+    const nothing = { outcome: null, reason: null, gave_up: null, stopping: false, iterations: 1, ended_at: null }
+    const target = { kind: 'project' as const }
+    const run = { id: 'r-aaaaaa', project: '/nowhere/shop', target, options: {}, state: 'running' as const, ...nothing }
+    const attempt = {
+      ...{ task_id: 't-aaaaaa', number: 1, run_id: run.id, iteration: 1, session_id: 's-aaaaaa', model: null },
+      ...{ outcome: null, reason: null, result: null, next_model: null, failure: null, cost_usd: 0, rounds: 0 },
+      ...{ started_at: Date.now(), ended_at: null },
+    }
+    await store.transaction(async tx => {
+      await store.runs.insert({ ...run, created_at: Date.now() }, tx)
+      await store.runs.begin(attempt, tx)
+    })
+  }
+  const said = (await pcc.run([])).stdout
+  assert.match(said, /\nRun r-aaaaaa in shop waits: 0 of \d tasks done\. t-aaaaaa: waits for its limit until /)
+  assert.match(said, /pcc attach r-aaaaaa +see what it waits for/)
 })
 
 test('at 40 columns what to type next stands in lines of its own, each with its reason below', () => {

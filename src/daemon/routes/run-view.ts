@@ -1,11 +1,13 @@
 import { agentsOf } from '../../domain/agent-choice.ts'
 import { brokenCheckKey, type Escalation } from '../../domain/escalation.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
+import type { Need, Needs } from '../../domain/needs.ts'
 import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../domain/run.ts'
 import { OPEN_STATES, type Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { DoneAttempt } from '../../store/task-stores.ts'
+import { filterOfScope } from '../../store/tasks.ts'
 import { hasEmptyDiff } from '../../supervisor/report/tasks.ts'
 import { countMerged, scopeOf } from '../../supervisor/runs/next-step.ts'
 import type { DaemonContext } from '../context.ts'
@@ -15,12 +17,15 @@ import { viewSession } from './sessions.ts'
 const LATEST = 50
 
 /** A run as a list shows it. */
-export async function runView(run: RunRow, { store }: DaemonContext): Promise<RunView> {
+export async function runView(run: RunRow, daemon: DaemonContext): Promise<RunView> {
+  const { store } = daemon
   const [attempts, doneAttempts] = await Promise.all([
     store.runs.attempts({ run: run.id }),
     store.runs.doneAttempts(run.id),
   ])
-  return buildRunView(run, { attempts, doneAttempts }, store)
+  const open = attempts.filter(({ outcome }) => outcome === null)
+  const shown = await viewAttempts(open, doneAttempts, daemon)
+  return buildRunView(run, { attempts, doneAttempts, shown }, store)
 }
 
 /** A run with what its sessions do right now. */
@@ -30,32 +35,52 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
   const finished = attempts.filter(({ outcome }) => outcome !== null)
   const latest = new Set(finished.slice(Math.max(0, finished.length - latestShown)))
   const doneAttempts = await store.runs.doneAttempts(run.id)
-  const [view, shown] = await Promise.all([
-    buildRunView(run, { attempts, doneAttempts }, store),
-    viewAttempts(
-      attempts.filter(attempt => attempt.outcome === null || latest.has(attempt)),
-      doneAttempts,
-      daemon,
-    ),
-  ])
+  const shown = await viewAttempts(
+    attempts.filter(attempt => attempt.outcome === null || latest.has(attempt)),
+    doneAttempts,
+    daemon,
+  )
+  const view = await buildRunView(run, { attempts, doneAttempts, shown }, store)
   return {
     ...view,
     attempts: shown,
     quota: await readQuota(attempts.at(-1), daemon),
     left_ms:
-      run.state === 'ended' || standsStill(shown)
+      run.state === 'ended' || view.stands
         ? null
         : await estimateTimeLeft(run, { attempts, tasks: view.tasks }, daemon.store),
     kept_apart: run.state === 'running' && view.parallel > 1 ? await daemon.supervisor.runs.keptApart(run) : [],
   }
 }
 
+/** What waits for a person in a run: in its sessions and tasks, in its whole project, and the accounts that it uses. */
+export async function needsOfRun(
+  run: RunRow,
+  { store, needs }: { store: Store; needs(filter: { project: string }): Promise<Needs> },
+): Promise<Need[]> {
+  const rows = (await needs({ project: run.project })).needs
+  if (rows.length === 0) return []
+  const attempts = await store.runs.attempts({ run: run.id })
+  const sessions = new Set(attempts.map(({ session_id }) => session_id))
+  const open = attempts.flatMap(({ outcome, session_id }) => (outcome === null ? [session_id] : []))
+  const accounts = new Set((await store.sessions.of(open)).map(({ account }) => `account:${account}`))
+  const ids = rows.flatMap(({ task_id }) => task_id ?? [])
+  const tasks = new Set((await store.tasks.list({ ...filterOfScope(scopeOf(run)), ids })).map(({ id }) => id))
+  return rows.filter(({ key, session_id, task_id }) => {
+    if (session_id !== null) return sessions.has(session_id)
+    if (task_id !== null) return tasks.has(task_id)
+    return !key.startsWith('account:') || accounts.has(key)
+  })
+}
+
 interface Past {
   attempts: AttemptRow[]
   doneAttempts: DoneAttempt[]
+  /** The open attempts, and perhaps others. */
+  shown: AttemptView[]
 }
 
-async function buildRunView(run: RunRow, { attempts, doneAttempts }: Past, store: Store): Promise<RunView> {
+async function buildRunView(run: RunRow, { attempts, doneAttempts, shown }: Past, store: Store): Promise<RunView> {
   const { id, project, target, options, state, outcome, reason, stopping, iterations, created_at, ended_at } = run
   const open = attempts.filter(attempt => attempt.outcome === null)
   const sessions = await Promise.all(open.map(({ session_id }) => store.sessions.get(session_id)))
@@ -64,6 +89,8 @@ async function buildRunView(run: RunRow, { attempts, doneAttempts }: Past, store
     parallel: options.parallel ?? 1,
     verify: options.verify ?? true,
     ...(await readTaskStanding(run, doneAttempts, store)),
+    held: shown.filter(({ now }) => now?.landing && isHeld(now)).length,
+    stands: open.length === 0 ? state === 'running' && reason !== null : standsStill(shown),
     cost_usd: [...attempts, ...sessions].reduce((sum, row) => sum + (row?.cost_usd ?? 0), 0),
     ...{ created_at, ended_at },
   }
@@ -214,12 +241,12 @@ async function readQuota(
 /** Whether no attempt goes on before a time or a person comes: how long that takes says nothing about the tasks. */
 export function standsStill(attempts: readonly Pick<AttemptView, 'now'>[]): boolean {
   const open = attempts.flatMap(({ now }) => now ?? [])
-  return (
-    open.length > 0 &&
-    open.every(({ landing, status, decision, held_up }) =>
-      landing === null ? STANDING.has(status) : decision !== null || held_up !== undefined,
-    )
-  )
+  return open.length > 0 && open.every(now => (now.landing === null ? STANDING.has(now.status) : isHeld(now)))
+}
+
+/** Whether finished work waits for a person. */
+function isHeld({ decision, held_up }: AttemptNow): boolean {
+  return decision !== null || held_up !== undefined
 }
 
 const STANDING: ReadonlySet<AttemptNow['status']> = new Set(['paused', 'rate_limited', 'waiting_input'])

@@ -16,9 +16,9 @@ import { type ScheduleView, SetSchedule } from '../../domain/schedule.ts'
 import { cleanText } from '../../domain/task-requests.ts'
 import type { RunRow, ScheduleRow } from '../../store/tables.ts'
 import { searchJournal } from '../../tasks/journal.ts'
-import { type DaemonContext, getTasks } from '../context.ts'
+import { type DaemonContext, getTasks, readNeeds, rememberUntrusted } from '../context.ts'
 import { parseRequest } from './errors.ts'
-import { runDetail, runView } from './run-view.ts'
+import { needsOfRun, runDetail, runView } from './run-view.ts'
 import { findKind } from './sessions.ts'
 import { readRef, realOrGiven } from './tasks.ts'
 
@@ -65,6 +65,7 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const { store } = daemon
   const { runs } = daemon.supervisor
   const actions = runActions(daemon)
+  const untrusted = rememberUntrusted(daemon.paths)
 
   app.post('/runs', async (request, reply) => {
     const started = await actions.start(parseRequest(StartRun, request.body, 'POST /runs'))
@@ -89,7 +90,9 @@ export function runRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.get('/runs/:ref', async request => {
     const { attempts } = parseRequest(DetailQuery, request.query, 'GET /runs/:ref')
-    return runDetail(await findRun(request.params, daemon), daemon, attempts)
+    const run = await findRun(request.params, daemon)
+    const needs = (filter: { project: string }) => readNeeds(daemon, filter, untrusted)
+    return { ...(await runDetail(run, daemon, attempts)), needs: await needsOfRun(run, { store, needs }) }
   })
 
   app.post('/runs/:ref/stop', async request => {

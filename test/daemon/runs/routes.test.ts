@@ -287,6 +287,34 @@ test('an id without its letter finds a session, a task or a run; what could be s
   assert.equal((await world.call('GET', '/runs/ddd')).body.error.code, 'run_unknown')
 })
 
+test('a run whose tasks only wait says so, and names all that waits for the person in it and nothing else', async t => {
+  const agent = meeting({ wonder: [{ asks: true }], broken: [FAILED] })
+  const world = await runWorld(t, agent)
+  const broken = await world.add('broken', { max_retries: 0, priority: 2 })
+  await world.add('after it', { after: ['broken'] })
+  const asking = await world.add('wonder', { priority: 1 })
+  const other = await world.call('POST', '/tasks', { project: '/elsewhere', title: 'other' })
+  await world.call('POST', '/tasks', { project: '/elsewhere', title: 'later', after: [other.body.task.id] })
+  await world.call('POST', `/tasks/${other.body.task.id}/fail`, {})
+  const { id, stands } = await world.run({ settings: { PCC_EXECUTION_PARALLEL: '1' } })
+  assert.equal(stands, false)
+  const run = await world.since(
+    id,
+    ({ kind, body }) => kind === 'session.ended' && 'status' in body && body.status === 'waiting_input',
+  )
+  const kinds = (run.needs ?? []).map(({ kind, task_id }) => [kind, task_id]).sort()
+  assert.deepEqual(kinds, [
+    ['question', asking],
+    ['task', broken],
+  ])
+  assert.equal(run.stands, true)
+  const { body } = await world.call('GET', '/runs?open=true')
+  assert.deepEqual(
+    body.runs.map((each: { stands: boolean; held: number }) => [each.stands, each.held]),
+    [[true, 0]],
+  )
+})
+
 test('a limit that is not to be waited for ends the run, and its session can be resumed', async t => {
   const limit = { source: 'result', message: 'full', resetsAt: Date.now() + 3_600_000 } as const
   const agent = meeting({ one: [{ failure: { kind: 'limit', message: 'full', limit } }] })

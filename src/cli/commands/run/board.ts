@@ -292,21 +292,11 @@ function openLines(
 
 const MOST_REASON = 3
 
-/** Whether a task of the run waits for an answer of this person. */
-function waitsForYou(run: RunDetail): boolean {
-  return openAttempts(run).some(({ now }) => {
-    if (!now) return false
-    return (
-      now.decision !== null || now.status === 'waiting_input' || (now.status === 'paused' && now.resumes_at === null)
-    )
-  })
-}
-
 function keyLines(board: Board, { width, room }: { width: number; room: number }): string[] {
   switch (board.mode) {
     case 'watch':
       return [
-        `${waitsForYou(board.run) ? '[A] Answer what waits  ' : ''}${board.run.state === 'paused' ? '[Q] Leave it paused' : '[Q] Detach, it goes on'}  [Ctrl+C] Menu`,
+        `${board.run.needs?.length ? '[A] Answer what waits  ' : ''}${board.run.state === 'paused' ? '[Q] Leave it paused' : '[Q] Detach, it goes on'}  [Ctrl+C] Menu`,
       ]
     case 'menu':
       return wrap(

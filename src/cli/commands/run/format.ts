@@ -32,10 +32,9 @@ export function targetText({ target }: Pick<RunView, 'target'>): string {
   return target.kind === 'feature' ? `feature ${neutral(target.name)}` : `task ${target.id}`
 }
 
-/** `3 done (unverified), 1 failed, 2 left`. With its attempts, finished work that cannot go on counts as waiting. */
-export function countsText(run: Pick<RunView, 'tasks' | 'unverified'> & { attempts?: AttemptView[] }): string {
-  const { unverified, attempts = [] } = run
-  const held = attempts.filter(({ now }) => now?.landing && (now.decision !== null || now.held_up !== undefined)).length
+/** `3 done (unverified), 1 failed, 2 left`. Finished work that cannot go on counts as waiting. */
+export function countsText(run: Pick<RunView, 'tasks' | 'unverified'> & Partial<Pick<RunView, 'held'>>): string {
+  const { unverified, held = 0 } = run
   const { done, failed, ...open } = groupCounts(run.tasks)
   const [waiting, left] = [open.waiting + held, open.left - held]
   const verified = done - unverified
@@ -124,6 +123,18 @@ function asOneLine(text: string): string {
     .split('\n')
     .map(line => line.trim().replace(/(?<=[^.!?:])$/, '.'))
     .join(' ')
+}
+
+/** What the open attempts of a run wait for that no person is asked about: `t-000001, t-000002: is tried again at 02:46: …` */
+export function standingLines({ attempts }: Pick<RunDetail, 'attempts'>, at: number): string[] {
+  const standing = attempts.filter(
+    ({ now }) =>
+      now?.decision === null &&
+      (now.held_up !== undefined ||
+        (now.landing === null && (now.resumes_at !== null || now.status === 'rate_limited'))),
+  )
+  const causes = Map.groupBy(standing, attempt => activityText(attempt, at))
+  return [...causes].map(([why, same]) => `${same.map(({ task_id }) => task_id).join(', ')}: ${why}`)
 }
 
 /** What an attempt is doing or waiting for right now. */

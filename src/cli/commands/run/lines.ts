@@ -1,6 +1,7 @@
 import { dateTime, wakeTime } from '../../../base/clock.ts'
 import { neutral } from '../../../base/neutral.ts'
 import { quoteForShell } from '../../../base/words.ts'
+import { nextLine } from '../../../domain/needs.ts'
 import type { AttemptView, RunDetail, RunView } from '../../../domain/run.ts'
 import { ago, counted, duration, nameProjects, shownPath } from '../../render/format.ts'
 import { cut, firstLine, pad, type Terminal, widthOf } from '../../render/text.ts'
@@ -15,6 +16,7 @@ import {
   pausedText,
   quotaText,
   runStateText,
+  standingLines,
   standsText,
   targetText,
   timeLeftText,
@@ -37,8 +39,6 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
   const { text, tone } = runStateText(run)
   const quota = quotaText(run)
   const left = timeLeftText(run)
-  const heldUp = run.attempts.filter(({ outcome, now }) => outcome === null && now?.held_up !== undefined)
-  const waiting = run.attempts.filter(({ now }) => now?.decision != null)
   return [
     paint('bold', `Run ${run.id}: ${targetText(run)}`),
     `Project: ${neutral(shownPath(run.project, cwd, home))}`,
@@ -50,9 +50,12 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
     `Begun: ${dateTime(run.created_at)}, ${duration((run.ended_at ?? now) - run.created_at)} in all`,
     ...(left === undefined ? [] : [`Left: ${left}`]),
     ...keptApartLines(run).map(line => `Waits: ${line}`),
-    ...heldUp.map(({ task_id, now }) => paint('yellow', `Held up: ${task_id}, ${firstLine(now?.held_up ?? '')}`)),
-    ...waiting.map(({ task_id, now }) =>
-      paint('yellow', `Needs you: ${task_id}${now ? ` ${waitsText(task_id, now)}` : ''}`),
+    ...standingLines(run, now).map(line => paint('yellow', `Held up: ${line}`)),
+    ...(run.needs ?? []).map(need =>
+      paint(
+        'yellow',
+        `Needs you: ${[need.task_id, firstLine(need.text)].filter(Boolean).join(' ')}. ${nextLine(need)}`,
+      ),
     ),
     '',
     paint('bold', run.attempts.length > SHOWN ? `The last ${counted(SHOWN, 'attempt')}:` : 'Attempts:'),
@@ -197,7 +200,11 @@ function nextSteps(run: RunDetail): string[] {
   const { outcome, project, attempts, tasks } = run
   switch (outcome) {
     case 'failure':
-      if (attempts.length === 0 && !tasks.failed) return [firstStep(run), `Go on with: ${againCommand(run)}`]
+      if (!tasks.failed) {
+        const last = attempts.findLast(each => each.outcome === 'failed')
+        const first = last ? `See why with: pcc task show ${last.task_id}` : firstStep(run)
+        return [first, `Go on with: ${againCommand(run)}`]
+      }
       return [
         'See what failed with: pcc task list --state failed',
         'Try one again with: pcc task reset <task>',

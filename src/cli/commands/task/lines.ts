@@ -3,18 +3,21 @@ import type { TaskState, TaskView } from '../../../domain/task.ts'
 import { LOOKS } from '../../render/format.ts'
 import { cutAtWord, firstLine, pad, type Terminal, type Tone, widthOf } from '../../render/text.ts'
 
-/** `pcc task list`: one line for each task, in the order of submission, with the counts below. */
+/** `pcc task list`: one line for each task, in the order of submission, with the counts below. `waits`: why finished work waits. */
 export function taskLines(
-  tasks: readonly TaskView[],
+  listed: readonly TaskView[],
   terminal: Terminal,
-  heldUp: ReadonlyMap<string, string> = new Map(),
+  waits: ReadonlyMap<string, string> = new Map(),
 ): string[] {
+  const tasks = listed.map((task): TaskView => {
+    const reason = waits.get(task.id)
+    return reason === undefined ? task : { ...task, state: 'waiting', reason }
+  })
   const states = tasks.map(stateText)
   const widest = states.reduce((most, text) => Math.max(most, widthOf(text)), 0)
   const lines = tasks.map((task, index) => {
     const state = terminal.paint(STATE_LOOKS[task.state].tone, pad(states[index] ?? '', widest))
-    const details = taskDetails({ ...task, reason: heldUp.get(task.id) ?? task.reason })
-    const text = [firstLine(task.title), ...details].join('  ')
+    const text = [firstLine(task.title), ...taskDetails(task)].join('  ')
     return `${task.id}  ${state}  ${cutAtWord(text, terminal.width - widest - 12)}`
   })
   return [...lines, '', countLine(tasks)]

@@ -1,3 +1,4 @@
+import type { EscalationView } from '../../../domain/escalation.ts'
 import type { MergeView } from '../../../domain/merge.ts'
 import type { TaskView } from '../../../domain/task.ts'
 import type { Client } from '../../connection/client.ts'
@@ -28,15 +29,25 @@ export async function showTasks(
   const reply = client.request<{ tasks: TaskView[] }>('GET', path)
   const [{ tasks }, { taskLines }] = await Promise.all([reply, import('./lines.ts')])
   if (tasks.length === 0) return out(emptyMessage(options))
-  for (const line of taskLines(tasks, terminal, await fetchMergeReasons(tasks, client))) out(line)
+  for (const line of taskLines(tasks, terminal, await fetchWaits(tasks, client))) out(line)
 }
 
-/** Why the merges of some tasks wait; fetched only when a task is being merged. */
-async function fetchMergeReasons(tasks: readonly TaskView[], client: Client): Promise<Map<string, string>> {
-  if (!tasks.some(({ state }) => state === 'merging')) return new Map()
-  const { merges } = await client.request<{ merges: MergeView[] }>('GET', '/merges')
+/** Why finished tasks wait for a person; fetched only when some are being verified or merged. */
+async function fetchWaits(tasks: readonly TaskView[], client: Client): Promise<Map<string, string>> {
+  const landing = tasks.filter(({ state }) => state === 'verifying' || state === 'merging')
+  if (landing.length === 0) return new Map()
+  const [{ merges }, { escalations }] = await Promise.all([
+    client.request<{ merges: MergeView[] }>('GET', '/merges'),
+    client.request<{ escalations: EscalationView[] }>('GET', '/escalations?state=open'),
+  ])
   const waiting = merges.filter(({ state, reason }) => state === 'waiting' && reason !== null)
-  return new Map(waiting.map(({ task_id, reason }) => [task_id, `its merge waits: ${reason}`]))
+  return new Map([
+    ...waiting.map(({ task_id, reason }) => [task_id, `its merge waits: ${reason}`] as const),
+    ...landing.flatMap(({ id, reason }) => {
+      const asked = escalations.find(({ task_id }) => task_id === id)
+      return asked ? [[id, reason ?? `waits for you: pcc respond ${asked.number}`] as const] : []
+    }),
+  ])
 }
 
 function buildPath({ project, all, feature, state, ready, label, text }: TaskListOptions): string {

@@ -8,6 +8,7 @@ import {
   openBoard,
   pressBoardKey,
 } from '../../../../src/cli/commands/run/board.ts'
+import { NOTHING_MORE } from '../../../../src/domain/needs.ts'
 import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-run.ts'
 
 const CTRL_C: Partial<BoardKey> = { name: 'interrupt' }
@@ -85,6 +86,7 @@ test('the board shows what is at work with its last line, what was done, the cou
     unverified: 1,
     quota: { level: 'warning', window: 'five_hour', utilization: 0.62, source: 'vendor' },
     left_ms: 240_000,
+    needs: [{ ...NOTHING_MORE, key: 'decision:4', kind: 'question', text: 'Where?', next: 'pcc respond 4', since: 0 }],
     attempts: [
       overAttempt('done', { task_id: 't-00000a', title: 'buy a spade' }),
       overAttempt('failed', { task_id: 't-00000b', title: 'ask the neighbour', reason: 'he is out\nfor long' }),
@@ -113,12 +115,7 @@ test('the board shows what is at work with its last line, what was done, the cou
 })
 
 test('finished work that waits for a person is counted as waiting', () => {
-  const now = { status: 'completed', landing: 'verifying', last_line: null, resumes_at: null, decision: 2 } as const
-  const heldUp = { ...now, landing: 'merging', decision: null, held_up: 'the checkout has changes' } as const
-  const run = someRun({
-    tasks: { done: 4, verifying: 2, merging: 1, blocked: 1 },
-    attempts: [now, heldUp, { ...now, decision: null }].map(each => someAttempt({ now: each })),
-  })
+  const run = someRun({ tasks: { done: 4, verifying: 2, merging: 1, blocked: 1 }, held: 2 })
   const [, counts] = boardFrame(openBoard(run), { terminal: plainTerminal(), height: 20, now: NOW })
   assert.match(counts ?? '', / 4 done, 2 waiting, 2 left$/)
 })
@@ -208,8 +205,8 @@ test('text that would move the cursor is made safe to print', () => {
 
 test('the board offers to answer while something waits for the person', () => {
   const view = { terminal: plainTerminal(), height: 20, now: NOW }
-  const waits = { status: 'waiting_input', last_line: null, resumes_at: null, decision: 7, landing: null } as const
+  const login = { ...NOTHING_MORE, key: 'account:1', kind: 'login', text: 'not logged in', next: '', since: 0 } as const
   assert.doesNotMatch(boardFrame(openBoard(someRun()), view).join('\n'), /\[A\] Answer/)
-  const held = openBoard(someRun({ attempts: [someAttempt({ now: waits })] }))
+  const held = openBoard(someRun({ needs: [login] }))
   assert.match(boardFrame(held, view).join('\n'), /\[A\] Answer what waits {2}\[Q\] Detach/)
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { runLines, runNews, runPage, runSummaryLines } from '../../../../src/cli/commands/run/lines.ts'
 import { runPlanLines } from '../../../../src/cli/commands/run/start-run.ts'
 import { taskLines } from '../../../../src/cli/commands/task/lines.ts'
+import { NOTHING_MORE } from '../../../../src/domain/needs.ts'
 import type { RunPlan } from '../../../../src/domain/run.ts'
 import type { TaskView } from '../../../../src/domain/task.ts'
 import { NOW, overAttempt, plainTerminal, someAttempt, someRun } from './some-run.ts'
@@ -198,10 +199,20 @@ test('the page of a run and the list of tasks say what is held up and what waits
     iteration: 3,
     now: { ...now, landing: 'verifying', decision: 8, why },
   })
-  const page = runPage(someRun({ attempts: [held, review, red] }), here)
-  assert.ok(page.includes('Held up: t-000001, /nowhere/shop has changes that are not committed'), page.join('\n'))
-  assert.ok(page.includes('Needs you: t-000002 waits for your review: pcc review t-000002'))
-  assert.ok(page.includes(`Needs you: t-000003 ${why}`))
+  const login = { ...now, status: 'paused', landing: null, resumes_at: NOW + 1, why: 'not logged in' } as const
+  const [fourth, fifth] = ['t-000004', 't-000005'].map(task_id => someAttempt({ task_id, now: login }))
+  assert.ok(fourth && fifth)
+  const need = { ...NOTHING_MORE, key: 'a', kind: 'review', text: 'dig: may it be merged?', since: 0 } as const
+  const needs = [
+    { ...need, task_id: 't-000002', next: 'pcc review t-000002' },
+    { ...need, kind: 'login' as const, text: 'An account cannot be used', next: 'Log in with: pcc agents login' },
+  ]
+  const page = runPage(someRun({ attempts: [held, review, red, fourth, fifth], needs }), here)
+  const merge = 'its merge waits: /nowhere/shop has changes that are not committed'
+  assert.ok(page.includes(`Held up: t-000001: ${merge}`), page.join('\n'))
+  assert.ok(page.some(line => /^Held up: t-000004, t-000005: is tried again at .*: not logged in/.test(line)))
+  assert.ok(page.includes('Needs you: t-000002 dig: may it be merged?. Type: pcc review t-000002'), page.join('\n'))
+  assert.ok(page.includes('Needs you: An account cannot be used. Log in with: pcc agents login'))
   assert.ok(page.includes(`● t-000003 dig the ground ${why}`))
   assert.ok(
     page.includes('⏳ t-000001 dig the ground: its merge waits: /nowhere/shop has changes that are not committed'),
@@ -210,13 +221,17 @@ test('the page of a run and the list of tasks say what is held up and what waits
   const task = { ...{ id: 't-000001', title: 'dig', state: 'merging', verification: null, reason: null, priority: 0 } }
   const view = { ...task, labels: [], feature: null, after: [], children: 0, children_done: 0 } as unknown as TaskView
   const [line] = taskLines([view], TERMINAL, new Map([['t-000001', 'its merge waits: changes']]))
-  assert.equal(line, 't-000001  ● merging  dig  · its merge waits: changes')
+  assert.equal(line, 't-000001  ⏳ waiting  dig  · its merge waits: changes')
 })
 
 test('a run that failed before any attempt says where to look, and how to go on', () => {
   const lines = runSummaryLines(someRun({ state: 'ended', outcome: 'failure', attempts: [] }), TERMINAL, NOW)
   assert.ok(lines.includes('  See which agents are ready with: pcc agents doctor'), lines.join('\n'))
   assert.ok(!lines.some(line => line.includes('--state failed')))
+  const given = someRun({ state: 'ended', outcome: 'failure', attempts: [overAttempt('failed')], tasks: { ready: 1 } })
+  const words = runSummaryLines(given, TERMINAL, NOW)
+  assert.ok(words.includes('  See why with: pcc task show t-000001'), 'the agent gave up, and its task is ready')
+  assert.ok(!words.some(line => line.includes('--state failed')))
   const failed = someRun({ state: 'ended', outcome: 'failure', attempts: [], tasks: { failed: 1 } })
   const advice = runSummaryLines(failed, TERMINAL, NOW).join('\n')
   assert.match(advice, /pcc task reset/, 'another run would meet the same failed task')

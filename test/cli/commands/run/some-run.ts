@@ -24,6 +24,8 @@ export function someRun(more: Partial<RunDetail> = {}): RunDetail {
       parallel: 1,
       merged: 0,
       unmerged: 0,
+      held: 0,
+      stands: false,
       kept_apart: [],
     },
     ...more,

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { appPathsFor } from '../../../../src/base/app-paths.ts'
 import type { Need } from '../../../../src/domain/needs.ts'
 import type { TaskView } from '../../../../src/domain/task.ts'
+import { openStore } from '../../../../src/store/open.ts'
 import { onTerminal } from '../../../e2e/pty.ts'
 import { type Outcome, type Pcc, pccFor } from '../../pcc.ts'
+import { recordRefused } from '../inbox/waiting.ts'
 
 // One daemon serves the whole file; every test has a project of its own.
 const pcc: Pcc = pccFor({ after: hook => after(hook as Parameters<typeof after>[0]) })
@@ -93,6 +96,24 @@ test('cancelling a task says what can never begin without it and what to type, a
   assert.doesNotMatch(graph, /Step 2/)
   await good(...remove.split(' ').slice(2))
   assert.deepEqual(await pending(), [])
+})
+
+test('a finished task that waits for a person is listed as waiting, not as being verified', async () => {
+  const { add, good } = project('asked')
+  const [asked, checked] = [await add('Asked'), await add('Checked')]
+  {
+    await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
+    for (const id of [asked, checked])
+      await store.transaction(async tx => {
+        const task = await store.tasks.get(id, tx)
+        if (task) await store.tasks.swap(task, { state: 'verifying' }, tx)
+      })
+  }
+  await recordRefused(pcc, [{ state: 'open', task_id: asked }])
+  assert.match(
+    await good('list'),
+    /⏳ waiting +Asked {2}· waits for you: pcc respond \d+\nt-\w+ {2}\S verifying {2}Checked\n\n2 tasks: 1 waiting, 1 verifying\n/,
+  )
 })
 
 test('dependencies and parts are added, refused where they make a cycle, and drawn', async () => {
