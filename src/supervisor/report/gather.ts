@@ -63,7 +63,14 @@ export async function gatherReport(
   const later = all.later.filter(isOfProject)
   await nextTick()
   // A task with parts is over with the last of them: it would be counted twice.
-  const moved = readTaskStories(about('task'), period).filter(({ id }) => (tasksById.get(id)?.children ?? 0) === 0)
+  const ofRuns = (await store.sessions.of([...new Set(about('session').map(({ subject }) => subject))])).filter(
+    ({ options }) => options.run,
+  )
+  const taskOf = new Map(ofRuns.flatMap(({ id, task_id }) => (task_id === null ? [] : [[id, task_id] as const])))
+  const steps = about('task', 'session').toSorted((a, b) => a.id - b.id)
+  const moved = readTaskStories(steps, { ...period, taskOf }).filter(
+    ({ id }) => (tasksById.get(id)?.children ?? 0) === 0,
+  )
   const stories = [...moved, ...storiesWithoutEvents({ events: about('task'), later, running }, period)]
   await markFailedAttempts(stories, store)
   const reported = await readReportedTasks(stories, tasksById, { ...period, store })

@@ -26,20 +26,41 @@ const CLOSING_EVENTS = {
   'task.cancelled': 'given back',
 } as const satisfies Partial<Record<StoredEvent['kind'], ReportedPeriod['as']>>
 
-/** The stories of the tasks that moved, by their events. A task that was at work before the period is at work from its beginning. */
+/**
+ * The stories of the tasks that moved, by their events and those of their sessions. A task that was at work before the period is at work
+ * from its beginning. `taskOf`: the task of each session of a run.
+ */
 export function readTaskStories(
   events: readonly StoredEvent[],
-  { since, until }: { since: number; until: number },
+  { since, until, taskOf = new Map() }: { since: number; until: number; taskOf?: ReadonlyMap<string, string> },
 ): TaskStory[] {
   const stories = new Map<string, TaskStory>()
   const open = new Map<string, ReportedPeriod>()
+  /** The tasks at work whose session waits. */
+  const resting = new Set<string>()
+  const begin = (story: TaskStory, from: number) => {
+    const period: ReportedPeriod = { task_id: story.id, title: story.title, from, to: until, as: 'at work' }
+    story.periods.push(period)
+    open.set(story.id, period)
+  }
   for (const event of events) {
+    if (event.kind === 'session.ended' || event.kind === 'session.resumed') {
+      const story = stories.get(taskOf.get(event.subject) ?? '')
+      const period = story && open.get(story.id)
+      if (event.kind === 'session.resumed' && story && resting.delete(story.id)) begin(story, event.time)
+      if (event.kind !== 'session.ended' || !period || !WAITS.has(event.body.status)) continue
+      Object.assign(period, { to: event.time, as: 'waiting' })
+      open.delete(period.task_id)
+      resting.add(period.task_id)
+      continue
+    }
     if (!event.kind.startsWith('task.') || !('task_id' in event.body)) continue
     const { task_id: id, title } = event.body
     const story = stories.get(id) ?? newStory(id)
     stories.set(id, Object.assign(story, { title }))
     const closes = (CLOSING_EVENTS as Partial<Record<string, ReportedPeriod['as']>>)[event.kind]
     const current = open.get(id)
+    if (closes || event.kind === 'task.started') resting.delete(id)
     if (current && (closes || event.kind === 'task.started')) {
       Object.assign(current, { to: event.time, as: closes ?? 'given back' })
       open.delete(id)
@@ -50,15 +71,16 @@ export function readTaskStories(
     if (event.kind === 'task.returned') rejectLast(story, 'sent back')
     if (closes === 'given back' && 'from' in event.body && CHECKED.has(event.body.from)) rejectLast(story, 'failed')
     if (event.kind === 'task.started') {
-      const period: ReportedPeriod = { task_id: id, title, from: event.time, to: until, as: 'at work' }
       story.attempts += event.body.from === 'waiting' ? 0 : 1
-      story.periods.push(period)
-      open.set(id, period)
+      begin(story, event.time)
     }
     Object.assign(story, storyChange(event, story))
   }
   return [...stories.values()].filter(({ last }) => last !== 'untouched')
 }
+
+/** The ends of sessions that go on later. */
+const WAITS: ReadonlySet<string> = new Set(['paused', 'rate_limited', 'waiting_input'])
 
 /** The states in which work that its agent called done is looked at. */
 const CHECKED: ReadonlySet<string> = new Set(['verifying', 'merging'])

@@ -96,3 +96,35 @@ test('the log of a task has the events of all its sessions, under the numbers th
     [1, 1, 1, 1, 1, 2, 2],
   )
 })
+
+test('the time in which the session of a task waits for a login is waiting, and not work', () => {
+  const task = (kind: 'task.started' | 'task.verifying', time: number, from: 'ready' | 'running'): StoredEvent =>
+    ({
+      id: time,
+      time,
+      subject: 't-1',
+      actor: 'daemon',
+      kind,
+      body: { task_id: 't-1', title: 'dig', from },
+    }) as StoredEvent
+  const session = (time: number, rest: Pick<StoredEvent, 'kind' | 'body'>): StoredEvent =>
+    ({ id: time, time, subject: 's-1', actor: 'daemon', ...rest }) as StoredEvent
+  const paused = { kind: 'session.ended', body: { status: 'paused', reason: 'not logged in', resumes_at: 9 } } as const
+  const resumed = { kind: 'session.resumed', body: { reason: 'its time has come' } } as const
+  const events = [
+    task('task.started', 10, 'ready'),
+    ...[session(12, paused), session(40, resumed), session(41, paused), session(90, resumed)],
+    task('task.verifying', 95, 'running'),
+    session(96, { kind: 'session.ended', body: { status: 'completed', reason: 'done' } }),
+  ]
+  const [story] = readTaskStories(events, { since: 0, until: 99, taskOf: new Map([['s-1', 't-1']]) })
+  assert.equal(story?.attempts, 1)
+  assert.deepEqual(
+    story?.periods.map(({ from, to, as }) => [from, to, as]),
+    [
+      [10, 12, 'waiting'],
+      [40, 41, 'waiting'],
+      [90, 95, 'done'],
+    ],
+  )
+})
