@@ -225,7 +225,7 @@ test('a limit shows as rate_limited with its reset, a missing login says how to 
   const login = await over(unknown.id)
   assert.equal(login.status, 'paused')
   assert.ok(login.resumes_at !== null, 'it goes on by itself')
-  assert.match(login.reason ?? '', /export CLAUDE_CODE_OAUTH_TOKEN=<new key> && pcc resume/)
+  assert.match(login.reason ?? '', /export CLAUDE_CODE_OAUTH_TOKEN=<new token> && pcc resume/)
   assert.equal(login.reason?.match(/pcc resume/g)?.length, 1, 'the advice is given once')
   assert.deepEqual([login.cost_usd, login.turns], [0, 0])
   const cap = await over(capped.id)

@@ -297,7 +297,7 @@ export function describeSandbox(
   closesSockets: () => boolean,
 ): DoctorFinding[] {
   const isMachines = networkInside(hosts, true).includes('*')
-  const says = `${describeProgram(program)}: agents, gates and set-up commands run in it, with ${describeNetwork(hosts, true)}`
+  const says = `${describeProgram(program)}: agents, gates and set-up commands run in it; network: ${describeNetwork(hosts, true)}`
   // A network of its own, which a list of hosts needs, has none of the machine's sockets.
   const isOpen = isMachines && program.kind !== 'seatbelt' && !closesSockets()
   return [ok('sandbox', says), ...(isOpen ? [warning('sandbox', OPEN_SOCKETS, CLOSE_SOCKETS)] : [])]

@@ -158,7 +158,11 @@ function describeFault(gate: AccountGate, { kind, env }: PreflightFacts): Prefli
   const row = { area: 'account', says: `at its last use: ${says}` }
   const login = findLogin(kind, env)
   if (!login || faultOf(gate) !== 'login') return { ...row, fix: remedy }
-  if (login.by === 'variable') return { ...row, fix: `export ${login.name}=<new key>, then run this again` }
+  if (login.by === 'variable')
+    return {
+      ...row,
+      fix: `export ${login.name}=<new ${login.name.endsWith('TOKEN') ? 'token' : 'key'}>, then run this again`,
+    }
   return { ...row, fix: vendorOf(kind).login.command || 'Log in with the agent itself', ...loginOffer(kind) }
 }
 
@@ -305,7 +309,7 @@ async function checkSandbox({ loaded: { config }, project, chosen, context }: Pr
   if (config.agents.sandbox === 'off') return [{ area, says: UNBOUNDED, fix: 'pcc config set agents.sandbox auto' }]
   const network = describeNetwork(config.agents.network, findManifest(chosen).hold === 'every-call')
   const rows = sandboxProblems(plan).map(row => ({ area, ...row }))
-  return plan.settings ? [...rows, { area, says: `with ${network}` }] : rows
+  return plan.settings ? [...rows, { area, says: `on; network: ${network}` }] : rows
 }
 
 function checkDisk({ loaded, context: { paths } }: PreflightFacts): PreflightRow[] {

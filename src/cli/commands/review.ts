@@ -133,10 +133,15 @@ async function askVerdict(
     Promise.race([lines.question(`${fitted(question.trimEnd(), process.stderr)} `), inputClosed])
   try {
     for (;;) {
-      const choice = (await ask(`${task}: [a]pprove, [r]eturn with comments, [l]ater? `))?.trim().toLowerCase()
+      const choice = (await ask(`${task}: [a]pprove, [r]eturn with comments, [l]ater, then Enter? `))
+        ?.trim()
+        .toLowerCase()
       if (choice === undefined || choice === 'l' || choice === 'later') return undefined
       if (choice === 'a' || choice === 'approve') return { verdict: 'allow' }
-      if (choice !== 'r' && choice !== 'return') continue
+      if (choice !== 'r' && choice !== 'return') {
+        note('Type a, r or l, then Enter.')
+        continue
+      }
       const reason = (await ask('What is to be changed? '))?.trim()
       if (reason === undefined) return undefined
       if (reason !== '') return { verdict: 'deny', reason }

@@ -152,6 +152,8 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
   if (session.asks.length > 0 || session.status === 'waiting_input') {
     return { text: `pcc attach ${session.id}`, tone: 'yellow' }
   }
+  const answer = session.status === 'paused' ? /pcc respond \d+[^;\n]*/.exec(session.reason ?? '')?.[0] : undefined
+  if (answer !== undefined) return { text: `Waits for your yes: ${answer}`, tone: 'yellow' }
   if (session.queued) return { text: 'Waits for a free slot', tone: 'dim' }
   return undefined
 }

@@ -46,9 +46,7 @@ export async function runDetail(run: RunRow, daemon: DaemonContext, latestShown 
     attempts: shown,
     quota: await readQuota(attempts.at(-1), daemon),
     left_ms:
-      run.state === 'ended' || view.stands
-        ? null
-        : await estimateTimeLeft(run, { attempts, tasks: view.tasks }, daemon.store),
+      run.state === 'ended' || view.stands ? null : await estimateTimeLeft(run, { attempts, ...view }, daemon.store),
     kept_apart: run.state === 'running' && view.parallel > 1 ? await daemon.supervisor.runs.keptApart(run) : [],
   }
 }
@@ -257,20 +255,25 @@ const EARLIER = 3
 /** Estimates the time that a run still needs, from how long its tasks, or those of earlier runs of the project, took. */
 async function estimateTimeLeft(
   run: Pick<RunRow, 'id' | 'project'>,
-  { attempts, tasks }: { attempts: AttemptRow[]; tasks: TaskCounts },
+  { attempts, tasks, held }: { attempts: AttemptRow[]; tasks: TaskCounts; held: number },
   { runs }: Pick<Store, 'runs'>,
 ): Promise<number | null> {
   const own = durationsOf(attempts)
-  if (own.length > 0) return estimate(own, tasks)
+  if (own.length > 0) return estimate(own, tasks, held)
   const earlier = (await runs.list({ project: run.project, limit: EARLIER + 1 })).filter(({ id }) => id !== run.id)
   const theirs = await Promise.all(earlier.map(({ id }) => runs.attempts({ run: id })))
-  return estimate(durationsOf(theirs.flat()), tasks)
+  return estimate(durationsOf(theirs.flat()), tasks, held)
 }
 
-/** Uses the median: a task that waited for a whole night says nothing about the next one. */
-export function estimate(durations: readonly number[], tasks: TaskCounts): number | null {
+/**
+ * Uses the median: a task that waited for a whole night says nothing about the next one. What waits is left out, because nobody knows how
+ * long that takes.
+ */
+export function estimate(durations: readonly number[], tasks: TaskCounts, held = 0): number | null {
   const median = durations.toSorted((a, b) => a - b)[Math.floor(durations.length / 2)]
-  return median === undefined ? null : median * OPEN_STATES.reduce((sum, state) => sum + (tasks[state] ?? 0), 0)
+  const waiting = (tasks.waiting ?? 0) + held
+  const left = OPEN_STATES.reduce((sum, state) => sum + (tasks[state] ?? 0), 0) - waiting
+  return median === undefined || (left <= 0 && waiting > 0) ? null : median * left
 }
 
 function durationsOf(attempts: readonly AttemptRow[]): number[] {

@@ -94,7 +94,7 @@ function keyIn(live: LiveSession): string | undefined {
 }
 
 function withNewKey(key: string, { id, row }: LiveSession): string {
-  return `export ${key}=<new key> && pcc resume ${row.options.run?.id ?? id} --detach`
+  return `export ${key}=<new ${key.endsWith('TOKEN') ? 'token' : 'key'}> && pcc resume ${row.options.run?.id ?? id} --detach`
 }
 
 /** What a person does about an account that cannot be used. */

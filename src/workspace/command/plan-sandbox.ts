@@ -121,9 +121,9 @@ export function networkInside(listed: readonly string[], asksEveryCall: boolean)
 /** Which network that is, for a person. */
 export function describeNetwork(listed: readonly string[], asksEveryCall: boolean): string {
   if (networkInside(listed, asksEveryCall).includes('*'))
-    return "the machine's network, with its metadata addresses, which the judge refuses by name"
+    return "the machine's own (cloud metadata addresses are refused by name)"
   const more = listed.length === 0 ? '' : ` and of ${listed.join(', ')} (agents.network)`
-  return `no network but that of the agent's vendor${more}`
+  return `none but that of the agent's vendor${more}`
 }
 
 /** File systems that other machines write too, by the numbers that Linux gives them. */

@@ -112,7 +112,7 @@ test('at a terminal a person is asked whether to mend it now, and it is done bef
   execFileSync('git', ['checkout', '-q', '--detach'], { cwd: project, env: bareEnv(project), stdio: 'pipe' })
   const terminal = onTerminal(t, pcc, ['run', project])
   await terminal.see(
-    /! branch [\s\S]*! trust +left out[\s\S]*✓ sandbox +with the machine's network[\s\S]*Run now: git switch main\? \[Y\/n\]/,
+    /! branch [\s\S]*! trust +left out[\s\S]*✓ sandbox +on; network: the machine's own \(cloud metadata addresses are refused by name\)[\s\S]*Run now: git switch main\? \[Y\/n\]/,
   )
   terminal.type('\r')
   await terminal.see(/Let this content take effect[\s\S]*\[y\/N\]/)

@@ -47,6 +47,12 @@ test('sessions of two projects of one name are told apart', () => {
   for (const shown of [/│ \/one\/api │/, /│ \/two\/api │/, /│ web +│/]) assert.match(table, shown)
 })
 
+test('a paused session that waits for a yes says how to give it', () => {
+  const reason = 'waits for your yes to Bash rm -rf legacy: pcc respond 7 --approve --again'
+  const held = listTable([session({ status: 'paused', reason })], plain(120), NOON).join('\n')
+  assert.match(held, /Waits for your yes: pcc respond 7 --approve --again/)
+})
+
 test('where a table does not fit, each row is a few lines', () => {
   const waiting = session({ status: 'waiting_input', title: 'Asking which of the many possible ways is right' })
   assert.deepEqual(listTable([waiting], plain(40), NOON), [

@@ -62,7 +62,9 @@ test('what is at work counts as done when its turn is over; what has failed, or 
     order.map(({ id }) => id),
     ['b'],
   )
-  assert.deepEqual(heldUp, [{ id: 'c', title: 'c', why: 'comes after x, which is failed. Do that again with: pcc task reset x' }])
+  assert.deepEqual(heldUp, [
+    { id: 'c', title: 'c', why: 'comes after x, which is failed. Do that again with: pcc task reset x' },
+  ])
   const queued = plannedOrder({ tasks: [task('a', { session_id: 's-1' })], edges: [], others: [] })
   assert.deepEqual(queued.heldUp, [{ id: 'a', title: 'a', why: 'is in the queue of session s-1' }])
 })

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { AppError, messageOf } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
+import { quoteForShell } from '../../../base/words.ts'
 import type { TaskView } from '../../../domain/task.ts'
 import type { ImportedTask, ImportReply, TaskDetail } from '../../../domain/task-requests.ts'
 import type { BrokenNote } from '../../../knowledge/note.ts'
@@ -127,9 +128,22 @@ function addStateCommands(task: Command): void {
           tasks.push(answer.task)
         }
         const stranded = name === 'cancel' ? await strandedLines(tasks, client) : []
-        show({ tasks }, () => [...tasks.map(taskLine), ...stranded])
+        const begin = name === 'reset' ? await howToBegin(tasks, client) : []
+        show({ tasks }, () => [...tasks.map(taskLine), ...stranded, ...begin])
       })
   }
+}
+
+/** How tasks that were reset begin where no run is under way that takes them. */
+async function howToBegin(tasks: readonly TaskView[], client: Client): Promise<string[]> {
+  const lines: string[] = []
+  for (const project of new Set(tasks.map(task => task.project))) {
+    const path = `/runs?open=true&limit=1&project=${encodeURIComponent(project)}`
+    const { total } = await client.request<{ total: number }>('GET', path)
+    const folder = project === process.cwd() ? '.' : quoteForShell(project)
+    if (total === 0) lines.push(`No run is under way there. Begin with: pcc run ${folder}`)
+  }
+  return lines
 }
 
 /** What can never begin because a task was cancelled, and what to type. */

@@ -55,7 +55,7 @@ test('tasks are added, ordered, done, failed, reset and deleted', async () => {
   assert.match(await good('list', '--state', 'open'), /Announce .*comes after t-\w+ \(Write docs\), which failed/)
   assert.deepEqual(refused(await run('delete', docs)), [3, 'confirmation_needed'])
   assert.deepEqual(refused(await run('delete', docs, '--yes')), [2, 'task_needed'])
-  await good('reset', docs)
+  assert.match(await good('reset', docs), /Write docs: ready\nNo run is under way there\. Begin with: pcc run \.\n$/)
   assert.equal((await states())['Write docs'], 'ready')
   await good('update', docs, '--title', 'Write the docs', '--add-label', 'text', '--feature', 'launch')
   const { task } = await json<{ task: TaskView }>('show', docs)
