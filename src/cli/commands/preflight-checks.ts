@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { bundledProgram } from '../../agents/claude/bundled-program.ts'
 import { wakeTime } from '../../base/clock.ts'
 import { findProgram } from '../../base/process/find-program.ts'
@@ -17,6 +17,7 @@ import type { QuotaView } from '../../domain/quota.ts'
 import { vendorOf } from '../../domain/vendors.ts'
 import { describeNetwork, planSandbox, sandboxProblems, UNBOUNDED } from '../../workspace/command/plan-sandbox.ts'
 import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
+import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { askGitLine } from '../../workspace/git/refs.ts'
 import { PROFILES, readGateSettings } from '../../workspace/verify/gate-settings.ts'
@@ -212,10 +213,30 @@ async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promi
   if (loose.length === 0) return rows
   const some = `${loose.slice(0, 3).join(', ')}${loose.length > 3 ? ` and ${loose.length - 3} more` : ''}`
   const says = `not committed: ${firstLine(some)}. Work that changes the same files is merged when they are committed`
-  return [
-    ...rows,
-    { area: 'checkout', says, fix: 'git commit --all, or git stash', command: ['git', 'commit', '--all'] },
-  ]
+  return [...rows, { area: 'checkout', says, ...(await offerToCommit(project, loose)) }]
+}
+
+/** More files than this are not named one by one. */
+const MOST_NAMED = 20
+/** What `pcc init` writes: git does not know it before it is added. */
+const SET_UP_FILES = ['.perpetualcc.toml', '.claude']
+
+/** Commits the changed files, and what `pcc init` wrote: nothing else that git does not know. */
+async function offerToCommit(
+  project: string,
+  loose: readonly string[],
+): Promise<Pick<PreflightRow, 'fix' | 'command' | 'followUp'>> {
+  const untracked = ['ls-files', '--others', '--exclude-standard', '--directory', '-z', '--', ...SET_UP_FILES]
+  const written = (await git(project, untracked)).stdout.split('\0').filter(path => path !== '')
+  // Git names changed files from the top of the repository.
+  const changed = existsSync(join(project, '.git')) ? loose : loose.map(path => `:/${path}`)
+  const areMany = loose.length > MOST_NAMED
+  const added = areMany ? written : [...changed, ...written]
+  const add: OfferedCommand = ['git', 'add', '--', ...added]
+  const commit: OfferedCommand = ['git', 'commit', ...(areMany ? ['--all'] : []), '-m', 'Changes before pcc works']
+  const commands = added.length > 0 ? [add, commit] : [commit]
+  const fix = `${commands.map(words => words.map(quoteForShell).join(' ')).join(' && ')}, or git stash`
+  return added.length > 0 ? { fix, command: add, followUp: commit } : { fix, command: commit }
 }
 
 /** A worktree holds what is committed, so files that are there already belong to the first commit. */

@@ -22,13 +22,18 @@ test('before a run each thing that is not right is one line with what helps, on 
   const git = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(project), stdio: 'pipe' })
   await pcc.run(['task', 'add', 'x', '--project', project])
   writeFileSync(join(project, 'a.txt'), 'mine\n')
+  mkdirSync(join(project, '.claude'))
+  writeFileSync(join(project, '.claude', 'settings.json'), '{}')
   const first = await pcc.run(['run', project, '--dry-run', '--json'])
   assert.equal(JSON.parse(first.stdout).steps.length, 1, 'standard output is data')
   assert.match(
     first.stderr,
     /^! login +no login and no key of claude found.*\n +→ pcc agents login, or set ANTHROPIC_API_KEY/,
   )
-  assert.match(first.stderr, /! checkout +not committed: a\.txt.*\n +→ git commit --all, or git stash\n/)
+  assert.match(
+    first.stderr,
+    /! checkout +not committed: a\.txt.*\n +→ git add -- a\.txt \.claude\/ && git commit -m 'Changes before pcc works', or git stash\n/,
+  )
   assert.match(first.stderr, /! trust +left out until you agree: gates\.test\n +→ pcc trust /)
   assert.equal(first.stderr.match(/^!/gm)?.length, 3)
 
@@ -136,7 +141,7 @@ test('Ctrl+C at a question before a run ends the command: no run begins', async 
   await pcc.run(['trust', project, '--yes'])
   writeFileSync(join(project, 'a.txt'), 'mine\n')
   const dirty = onTerminal(t, pcc, ['run', project, '--detach'])
-  await dirty.see(/Run now: git commit --all\? \[Y\/n\]/)
+  await dirty.see(/Run now: git add -- a\.txt && git commit -m 'Changes before pcc works'\? \[Y\/n\]/)
   dirty.type('\x03')
   assert.equal(await dirty.exit, 130)
   assert.deepEqual(JSON.parse((await pcc.run(['runs', '--json'])).stdout).runs, [])
