@@ -57,11 +57,11 @@ export function windowLength(window: string): number {
 }
 
 /** How long a report without a reset time counts; then it is tried again. */
-const WITHOUT_RESET_MS = HOUR_MS / 2
+const REPORT_COUNTS_MS = HOUR_MS / 2
 
 /** Until when a report counts: its reset, or a fixed time if no reset was reported. */
 function countsUntil({ resets_at, at }: QuotaWindow): number {
-  return resets_at ?? at + WITHOUT_RESET_MS
+  return resets_at ?? at + REPORT_COUNTS_MS
 }
 
 /** Whether a report still counts. */

@@ -56,7 +56,7 @@ const make: ProgramRule = call => {
   if (runs) call.say('flag.runs', 'HIGH', `${runs.text} makes ${call.name} run something else`, runs)
   const { flags, operands, unknown } = scanFlags(call.args, MAKE_FLAGS)
   for (const { name, value } of flags) {
-    if (/^(p|print-data-base)$/.test(name) && call.name !== 'just' && call.name !== 'task')
+    if (/^(p|print-data-base)$/.test(name) && RULE_FILES[call.name]?.includes('Makefile'))
       call.say('env.print', 'MEDIUM', 'make -p shows the environment')
     if (value === undefined) continue
     if (/^(f|file|makefile|justfile|taskfile)$/.test(name)) judgeScriptFile(call, value)
@@ -83,10 +83,16 @@ const make: ProgramRule = call => {
   if (found) judgeRecipes(call, { found, flags, operands })
 }
 
-/** The files in which make and just look for their rules, in their order. */
+/**
+ * Programs that run targets of the project's own file, with the names of that file in the order in which they look for it. None: its form is not
+ * read, and a target is judged by its name alone.
+ */
 const RULE_FILES: Record<string, string[]> = {
+  ...Object.fromEntries(
+    'make gmake bmake remake'.split(' ').map(name => [name, ['GNUmakefile', 'makefile', 'Makefile']]),
+  ),
   just: ['justfile', 'Justfile', '.justfile'],
-  make: ['GNUmakefile', 'makefile', 'Makefile'],
+  task: [],
 }
 
 /** The rules of a call, and the folder in which they run. `task` has a form of its own, which is not read. */
@@ -94,12 +100,13 @@ function findRules(call: ProgramCall, flags: readonly SeenFlag[]) {
   const findValue = (names: RegExp) => flags.findLast(flag => names.test(flag.name))?.value
   const isJust = call.name === 'just'
   const { cwd } = call.scope
-  if (call.name === 'task' || cwd === undefined || !call.fence.look) return undefined
+  const usual = RULE_FILES[call.name] ?? []
+  if (usual.length === 0 || cwd === undefined || !call.fence.look) return undefined
   const moved = findValue(isJust ? /^(d|working-directory)$/ : /^(C|directory)$/)
   const place = locatePath(moved?.value ?? '.', cwd, call.fence)
   if (place.where !== 'inside') return undefined
   const given = findValue(isJust ? /^(f|justfile)$/ : /^(f|file|makefile)$/)
-  const names = given ? [given.value] : (RULE_FILES[isJust ? 'just' : 'make'] ?? [])
+  const names = given ? [given.value] : usual
   const found = names.map(name => readRules(call, name, place.path, isJust)).find(file => file !== undefined)
   return found && { ...found, folder: place.path, isJust }
 }
@@ -171,7 +178,7 @@ function readRules(call: ProgramCall, name: string, folder: string, isJust: bool
 const MAX_INCLUDES = 8
 
 /** Targets and tasks that every build tool may run without a question. */
-const STEPS =
+const KNOWN_TARGETS =
   /^:?([\w.-]+:)*(test|tests|check|build|compile|assemble|verify|validate|package|lint|clean|classes|testClasses|test-compile|process-resources|integration-test|site|spotlessCheck|ktlintCheck|detekt|checkstyle\w*|pmd\w*|spotbugs\w*|tasks|dependencies|properties|projects|help|compileJava|compileKotlin|compileTestJava|compileTestKotlin|javadoc|jar|war|bootJar|jacocoTestReport|koverReport|testDebugUnitTest|testReleaseUnitTest|assembleDebug|lintDebug|dependency:(tree|analyze|list|resolve)|help:effective-pom|versions:display-\S+|surefire:test|compiler:compile|resources:resources|scalafmtCheck(All)?|scalafmt(All)?|testOnly|testQuick|Test\/compile|doc|docs|format|fmt|analyze|doctor|query|cquery|info|deps|outline|all|unit|default|benchmark|bench)$/
 
 /** Phases of Maven, and goals of plugins that only check or show. Any other plugin is fetched by its name, and may do anything. */
@@ -181,7 +188,7 @@ const GOALS =
 /** Tools that build whole projects from their own build files. */
 export const BUILDERS: ProgramRules = {
   go,
-  ...named('make gmake bmake remake just task', make),
+  ...named(Object.keys(RULE_FILES).join(' '), make),
   ...named(
     'mvn mvnw mvnd',
     tool({
@@ -201,7 +208,7 @@ export const BUILDERS: ProgramRules = {
     'gradle gradlew',
     tool({
       words: true,
-      steps: STEPS,
+      steps: KNOWN_TARGETS,
       flags: `-q -i -d -s -S -w -x: -a -m -t -tests: -info -debug -stacktrace -full-stacktrace -warn -quiet -exclude-task: -dry-run -continue
         -continuous -offline -parallel -no-parallel -daemon -no-daemon -rerun-tasks -rerun -build-cache -no-build-cache
         -configuration-cache -no-configuration-cache -console: -warning-mode: -max-workers: -refresh-dependencies -profile
@@ -216,7 +223,7 @@ export const BUILDERS: ProgramRules = {
     'ant sbt lein mill scons waf xmake b2 bjam xcodebuild stack cabal dune opam rebar3 gleam roc nimble shards pants buck buck2',
     installing({
       words: true,
-      steps: STEPS,
+      steps: KNOWN_TARGETS,
       flags:
         '-q -v -j: -k -n -fast -pedantic -ghc-options=-W* -enable-tests -test -no-colors -batch -scheme: -target: -configuration: -destination: -sdk: -quiet -watch -dry-run -no-color -flag: -jobs:',
       medium: /^(install|exec|run|repl|script|eval|ghci|upload.*|-f|--file|shutdown|.*=\/.*)$/,

@@ -198,7 +198,7 @@ const WORKS_ON_PROJECT = `verilator iverilog ghdl verible-verilog-lint svlint tf
   tsr tsx-lint ls-lint sort-package-json package-lint npm-package-json-lint lockfile-lint check-dts dtslint api-documenter`
 
 /** Programs whose words are steps that a file of the project describes. */
-const STEPS = 'inv invoke doit mage earthly pio platformio idf.py forge hardhat nuke'
+const STEP_PROGRAMS = 'inv invoke doit mage earthly pio platformio idf.py forge hardhat nuke'
 
 /** Programs that talk to a server which a word names. On this machine that is a server of the project. */
 const CLIENTS =
@@ -238,7 +238,7 @@ export const PROJECT_TOOLS: ProgramRules = {
     if (call.feed.text || call.feed.file || call.feed.piped)
       call.say('tool.word', 'MEDIUM', `${call.name} works on what it is fed`)
   }),
-  ...named(STEPS, call => {
+  ...named(STEP_PROGRAMS, call => {
     call.say('tool.other', 'MEDIUM', `${call.name} runs a step of the project`)
     judgeToolWords(call, call.args)
     for (const arg of call.args) {

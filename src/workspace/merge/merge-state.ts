@@ -33,6 +33,7 @@ export interface MergeFacts {
 /**
  * `finish`: the work is in the target, only the row does not say so yet. `restore`: the daemon died in the middle; everything
  * goes back to the verified work, and the merge is queued again. `attempt`: the merge can be tried. `leave`: nothing to do.
+ * `refuse`: the attempt is stale. `wait`: something is in the way that can go away. `give_up`: a person is asked.
  */
 export type MergeStep =
   | { kind: 'leave' | 'restore' | 'attempt' }
