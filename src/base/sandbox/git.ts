@@ -3,6 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
 import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
+import { realPathIfAny } from '../is-there.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { openFolderBelow } from '../real-folder.ts'
 import { pathOutsideProjects } from '../search-path.ts'
@@ -180,7 +181,7 @@ export function openGitSettings(): ReadGitSettings {
     const question = JSON.stringify([checkout, env['HOME'], env['XDG_CONFIG_HOME'], env['GIT_CONFIG_GLOBAL']])
     const places = describePlaces(checkout, env)
     if (known && known.question === question && known.places === places) return known.found
-    const { isFinal, ...found } = findGitSettings(checkout.top, env)
+    const { isFinal, ...found } = findGitSettings(checkout, env)
     // What another file is included for, and which, only git knows. What was changed meanwhile is asked for the next time.
     const isKnown = isFinal && places !== undefined && places === describePlaces(checkout, env)
     known = isKnown ? { question, places, found } : undefined
@@ -234,6 +235,13 @@ function includedFile(file: string, setting: string, top: string): string[] {
   return [included]
 }
 
+/** Whether a file of settings is in the project or in its repository, which may be above it. */
+function isOwnFile(file: string, { top, own, common }: Checkout): boolean {
+  const real = realPathIfAny(file) ?? file
+  const folders = [top, own, common, ...foldersAbove(top).map(folder => join(folder, '.git'))]
+  return folders.some(folder => folder !== undefined && isInside(real, realPathIfAny(folder) ?? folder))
+}
+
 /** Files that the person's settings of git name: without them an ignored file is committed, and `git blame` fails. */
 const NAMED_FILE =
   /^(core\.(excludesfile|attributesfile|hookspath)|commit\.template|mailmap\.file|blame\.ignorerevsfile)\n(.+)$/i
@@ -242,7 +250,8 @@ const NAMED_FILE =
  * Finds the files of git's settings, with those that they include: who commits is often said in one of these. A file of the project may be
  * among them, and git starts programs named in it like any other. Reading settings starts nothing. `isFinal` if no setting includes a file.
  */
-function findGitSettings(top: string, env: Env): GitSettings & { isFinal: boolean } {
+function findGitSettings(checkout: Checkout, env: Env): GitSettings & { isFinal: boolean } {
+  const { top } = checkout
   const list = (scope: string[], global: Record<string, string | undefined>) =>
     runShortSync({
       command: 'git',
@@ -267,9 +276,11 @@ function findGitSettings(top: string, env: Env): GitSettings & { isFinal: boolea
     if (!origin.startsWith('file:')) continue
     if (/^include/i.test(setting)) isFinal = false
     const file = resolve(top, origin.slice('file:'.length))
+    const isOfRepository = scope === 'local' || scope === 'worktree'
+    // The sandbox shows these files: settings of the repository could name a file of the person, or the daemon's token.
+    if (isOfRepository && !isOwnFile(file, checkout)) continue
     files.add(file)
-    if (scope === 'local' || scope === 'worktree')
-      for (const included of includedFile(file, setting, top)) files.add(included)
+    if (isOfRepository) for (const included of includedFile(file, setting, top)) files.add(included)
     if (scope !== 'global') continue
     shown.add(file)
     const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')

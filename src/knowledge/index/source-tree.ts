@@ -176,6 +176,8 @@ export function readPlainFile(
   path: string,
   wants: (stats: Stats) => boolean = () => true,
 ): { stats: Stats; content: Buffer | undefined } | undefined {
+  // An agent can write the index of git, and `join` would take such a path for one of another folder.
+  if (path.startsWith('/') || path.split('/').includes('..')) return undefined
   const full = join(root, path)
   let handle: number | undefined
   try {

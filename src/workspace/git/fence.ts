@@ -48,9 +48,9 @@ function realOrSame(path: string): string {
 /**
  * Lets a git that writes do so in its repository only. Git follows links, and an agent at work elsewhere in the repository can put one among
  * refs and their logs in the moment after we have looked for them (git-folder-links.ts): a log of commits would be appended to any file
- * of the person. So everything outside the repository is read-only for git, and so are the files in it that can make git run a program. Files are read through links as well: a
- * git that stores their content does not see what is hidden from agents, or an agent would find a key of the person among the objects. Where
- * there is no bubblewrap, only the look is left.
+ * of the person. So everything outside the repository is read-only for git, and so are the files in it that can make git run a program. Files
+ * and objects are read through links as well, so git does not see what is hidden from agents: an agent would find a key of the person among the
+ * objects, or another project's files in its worktree. Where there is no bubblewrap, only the look is left.
  */
 export async function fenceCall(
   folder: GitFolder | undefined,
@@ -76,7 +76,7 @@ export async function fenceCall(
   const writable = [...new Set(real)].filter(path => !real.some(other => other !== path && isInside(path, other)))
   const names = asked.map(([name = '']) => name)
   const kept = names.includes('sparse-checkout') ? [] : plainEntries(folder.common)
-  const { hidden, shown } = names.some(name => READS_FILES.has(name)) ? await hideFiles(folder, call) : NOTHING
+  const { hidden, shown } = await hideFiles(folder, call, { borrows: names.some(name => READS_FILES.has(name)) })
   return {
     command: bubblewrap.program,
     args: [
@@ -110,15 +110,19 @@ interface Sight {
 const NOTHING: Sight = { hidden: [], shown: [] }
 
 /** What sandboxes of agents hide too, without what git itself needs. A git that is in there sees all of it. */
-async function hideFiles({ common }: GitFolder, { program: given, env }: FencedCall): Promise<Sight> {
+async function hideFiles(
+  { common }: GitFolder,
+  { program: given, env }: FencedCall,
+  { borrows }: { borrows: boolean },
+): Promise<Sight> {
   const folders = [homedir(), ...ownFolders(appPathsFor({ env: process.env })), ...COVERED]
   const hidden = realPaths(folders.filter(path => path !== '/'))
   const isHidden = (path: string) => hidden.some(folder => isInside(path, folder))
   const ignored = Object.entries(env).find(([, value]) => value === 'core.excludesFile')?.[0]
   const named = [env['GIT_EXEC_PATH'], env[ignored?.replace('KEY', 'VALUE') ?? '']].flatMap(path => path ?? [])
   // Objects that the repository borrows from another one.
-  const borrowed = (await readTextIfAny(join(common, 'objects/info/alternates')).catch(() => '')) ?? ''
-  const lenders = borrowed.split('\n').filter(line => isAbsolute(line))
+  const borrowed = borrows && (await readTextIfAny(join(common, 'objects/info/alternates')).catch(() => ''))
+  const lenders = (borrowed || '').split('\n').filter(line => isAbsolute(line))
   const [program = given] = realPaths([given])
   if (isHidden(program)) return NOTHING
   return { hidden, shown: realPaths([...named, ...lenders]).filter(isHidden) }

@@ -46,12 +46,12 @@ function findLink(folder: GitFolder, refs: readonly string[]): string | undefine
   const listed = [...listOdd(own, '.').filter(isWritten), ...OWN_FOLDERS.flatMap(name => listOdd(own, name))].map(
     path => join(own, path),
   )
-  const objects = listOdd(common, 'objects').map(path => join(common, path))
-  const head = readHeadRef(own)
-  const paths = [...refs, ...(head === undefined ? [] : [head])].flatMap(ref => [
-    ...steps(ref),
-    ...steps(`logs/${ref}`),
-  ])
+  const objects = ['objects', 'objects/pack', 'objects/info'].flatMap(name =>
+    listOdd(common, name).map(path => join(common, path)),
+  )
+  const head = readTargetOf(join(own, 'HEAD'))
+  const named = [...refs, ...(head === undefined ? [] : [head])].flatMap(ref => listTargets(common, ref))
+  const paths = named.flatMap(ref => [...steps(ref), ...steps(`logs/${ref}`)])
   const odd = [...new Set(paths)].map(path => join(common, path)).filter(isOdd)
   return [...listed, ...objects, ...odd].find(path => !isLegitimate(path))
 }
@@ -99,13 +99,25 @@ function steps(path: string): string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-/** Undefined for a link, which is refused, and without a HEAD. */
-function readHeadRef(own: string): string | undefined {
-  const head = readRegularFileNow(join(own, 'HEAD'), MOST_OF_HEAD, { follow: false })?.toString()
-  return /^ref: (refs\/.+)\n?$/.exec(head ?? '')?.[1]
+/** The ref, and those to which it leads: a ref may name another one, and git follows five of them. */
+function listTargets(common: string, ref: string): string[] {
+  const found = [ref]
+  for (let next = readTargetOf(join(common, ref)); next && found.length < MOST_TARGETS; ) {
+    found.push(next)
+    next = readTargetOf(join(common, next))
+  }
+  return found
 }
 
-const MOST_OF_HEAD = 4_096
+const MOST_TARGETS = 8
+
+/** The ref that a file names; undefined for a link, which is refused, and for a commit. */
+function readTargetOf(file: string): string | undefined {
+  const text = readRegularFileNow(file, MOST_OF_REF, { follow: false })?.toString()
+  return /^ref: (refs\/.+)\n?$/.exec(text ?? '')?.[1]
+}
+
+const MOST_OF_REF = 4_096
 
 /**
  * Links that tools of people make. `git-new-workdir` and `repo` link whole folders to the same names in another repository; they

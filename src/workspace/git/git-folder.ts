@@ -52,6 +52,9 @@ export function mainCheckouts({ common }: Pick<GitFolder, 'common'>): string[] {
 }
 
 async function readGitDirectory(top: string, entry: string): Promise<GitFolder | string> {
+  // An agent in a folder without a repository could have put it there, and pcc would write in that of another project.
+  if (lookUpEntry(entry)?.isSymbolicLink())
+    return `${entry} is a link. If the repository is yours: git init --separate-git-dir='${realPathIfAny(entry) ?? entry}' '${top}'`
   const own = realpathSync.native(entry)
   if ((await readTextIfAny(join(own, 'commondir'))) !== undefined)
     return `${join(own, 'commondir')} names another repository, which only worktrees do. Remove it: rm '${join(own, 'commondir')}'`

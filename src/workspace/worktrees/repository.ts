@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { realpath, rm } from 'node:fs/promises'
-import { join, relative } from 'node:path'
-import { readRegularFile } from '../../base/files.ts'
+import { join, relative, resolve } from 'node:path'
+import { readRegularFile, readRegularFileNow } from '../../base/files.ts'
+import { isInside } from '../../base/is-inside.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { type GitResult, git, isRepositoryBusy, retryWhileBusy } from '../git/git.ts'
-import { readGitFolder } from '../git/git-folder.ts'
+import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
+import { whyGitMustNotWrite } from '../git/git-folder-links.ts'
 import { readRefs } from '../git/refs.ts'
 import { explainGitError, gitErrorLine, type WorktreeDeps, worktreeError } from './worktree.ts'
 
@@ -46,6 +48,8 @@ export async function lookAt(wanted: {
   if (target === undefined) return DETACHED
   if (findProgram('git', process.env) === undefined) return { kind: 'in_place', why: 'git is not installed' }
   const [wantedRef, ours] = [`refs/heads/${target}`, `refs/heads/pcc/${wanted.task}`]
+  const odd = whyForeign(folder, [wantedRef, ours])
+  if (odd !== undefined) return { kind: 'refused', why: odd, remedy: FOREIGN_REMEDY }
   const refs = await readBranches(project, folder.common, [wantedRef, ours])
   if ('stderr' in refs) return { kind: 'refused', ...explainGitError(refs.stderr) }
   const base = refs.get(wantedRef)?.tip
@@ -63,6 +67,23 @@ export async function lookAt(wanted: {
     },
   }
 }
+
+/**
+ * Why a repository may hold what belongs to another one: a link among its refs or objects, or objects that it borrows. An agent that worked in
+ * a folder without a repository could have made it so, and pcc would check the files of another project out for the next agent.
+ */
+function whyForeign(folder: GitFolder, refs: readonly string[]): string | undefined {
+  const link = whyGitMustNotWrite(folder, { args: ['update-ref', ...refs] })
+  if (link !== undefined) return link
+  const file = join(folder.common, 'objects/info/alternates')
+  const lenders = readRegularFileNow(file, MOST_OF_LENDERS, { follow: false })?.toString().split('\n') ?? []
+  const foreign = lenders.find(path => path !== '' && !isInside(resolve(folder.common, 'objects', path), folder.common))
+  return foreign === undefined ? undefined : `it borrows objects from ${foreign} (${file})`
+}
+
+const MOST_OF_LENDERS = 100_000
+const FOREIGN_REMEDY =
+  'If that is your own, take what it borrows in with: git repack -a -d, then remove the link or the file.'
 
 const REF_FORMAT = '--format=%(refname)%00%(objectname)%00%(worktreepath)%00'
 

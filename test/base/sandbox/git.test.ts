@@ -62,6 +62,21 @@ test('the files of git settings are those that git reads now, whatever has chang
   }
 })
 
+test('settings of a repository show no file that is not its own, and those of the person may be anywhere', t => {
+  const [top, home, secret] = [gitProject(t), tempDir(t), join(tempDir(t), 'token')]
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  writeFileSync(secret, '[user]\n\tname = a secret\n')
+  writeFileSync(join(top, 'shared.gitconfig'), '[user]\n\tname = Ann\n')
+  const include = (file: string, path: string) => appendFileSync(file, `[include]\n\tpath = ${path}\n`)
+  include(join(top, '.git/config'), secret)
+  include(join(top, '.git/config'), '../shared.gitconfig')
+  const { files } = openGitSettings()(git, { HOME: home })
+  assert.equal(files.includes(secret), false)
+  assert.equal(files.includes(join(top, 'shared.gitconfig')), true)
+  include(join(home, '.gitconfig'), secret)
+  assert.equal(openGitSettings()(git, { HOME: home }).files.includes(secret), true)
+})
+
 test('git is not asked again while nothing has changed', t => {
   const [top, home, bin] = [gitProject(t), tempDir(t), tempDir(t)]
   const read = openGitSettings()

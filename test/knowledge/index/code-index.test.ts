@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { rmSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { test } from 'node:test'
 import { indexPath } from '../../../src/knowledge/index/code-index.ts'
+import { readPlainFile } from '../../../src/knowledge/index/source-tree.ts'
 import { commitAll } from '../../support/world.ts'
 import { anIndex, indexedProject, runGit, write } from './an-index.ts'
 
@@ -114,4 +115,16 @@ test('nothing outside of the project is read through a link', async t => {
   symlinkSync(root, join(root, 'loop'))
   const { results } = await index.search('hunter2', { freshMs: 60_000 })
   assert.deepEqual(results, [])
+})
+
+test('a file of git that an agent wrote names no file outside of the project', async t => {
+  const { root } = indexedProject(t, FILES)
+  const outside = indexedProject(t, { 'config.txt': 'password hunter2\n' }).root
+  for (const path of [
+    join(outside, 'config.txt'),
+    relative(root, join(outside, 'config.txt')),
+    'src/../../x/config.txt',
+  ])
+    assert.equal(readPlainFile(root, path), undefined, path)
+  assert.match(readPlainFile(root, 'src/mail.ts')?.content?.toString() ?? '', /Invoice/)
 })

@@ -280,6 +280,45 @@ test('git that stores the content of files does not see what is hidden from agen
   assert.equal((await git(top, ['add', '.'], { env: { GIT_INDEX_FILE: index } })).ok, true)
 })
 
+test('git that writes sees nothing hidden through linked objects, whatever it writes', async t => {
+  const { root, top, shell } = worktreeOfAgent(t)
+  const home = realpathSync(tempDir(t))
+  const before = process.env['HOME']
+  process.env['HOME'] = home
+  t.after(() => {
+    process.env['HOME'] = before
+  })
+  const foreign = join(home, 'project')
+  execFileSync(
+    'sh',
+    ['-ec', `git init -q -b main '${foreign}'; cd '${foreign}'; echo mine > f; git add .; git commit -qm m`],
+    {
+      env: { ...bareEnv(home), ...WHO },
+    },
+  )
+  const commit = shell('git rev-parse HEAD', foreign).trim()
+  const [first, rest] = [commit.slice(0, 2), commit.slice(2)]
+  const objects = join(root, '.git/objects')
+  mkdirSync(join(objects, first), { recursive: true })
+  symlinkSync(join(foreign, '.git/objects', first, rest), join(objects, first, rest))
+  assert.equal(shell(`git cat-file -t ${commit}`).trim(), 'commit', 'git as usual follows the link')
+  assert.equal((await git(top, ['update-ref', 'refs/heads/taken', commit])).ok, false)
+  assert.equal((await git(top, ['update-ref', 'refs/heads/own', 'HEAD'])).ok, true)
+})
+
+test('a ref that leads to another one is looked at to its end', async t => {
+  const { aside, root, top, shell } = worktreeOfAgent(t)
+  const victim = join(aside, 'victim')
+  writeFileSync(victim, 'precious\n')
+  const logs = join(root, '.git/logs/refs/heads')
+  shell(`git symbolic-ref refs/heads/one refs/heads/two; git symbolic-ref refs/heads/two refs/heads/three
+mkdir -p '${logs}'; ln -s '${victim}' '${logs}/three'`)
+  const { ok, stderr } = await git(top, ['update-ref', '-m', 'x', 'refs/heads/one', 'HEAD'])
+  assert.equal(ok, false)
+  assert.match(stderr, /logs\/refs\/heads\/three is a link/)
+  assert.equal(readFileSync(victim, 'utf8'), 'precious\n')
+})
+
 test('git with an index of ours is fenced where an agent can put a link in the place of that index', async t => {
   const { root, top, shell } = worktreeOfAgent(t)
   const folder = await findGitFolder(top)

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { AppError } from '../../../src/base/errors.ts'
@@ -40,6 +50,63 @@ test('a target that does not exist is refused', async t => {
   const world = await openWorktreeFixture(t)
   await assert.rejects(world.make({ target: 'nowhere' }), refusedWith(/no branch "nowhere"/, /git branch nowhere/))
 })
+
+/** What an agent in a folder without a repository can make there, so that the folder becomes part of another project. */
+const FOREIGN: [name: string, plant: (project: string, other: string) => void, why: RegExp, remedy: RegExp][] = [
+  [
+    'a link .git',
+    (project, other) => symlinkSync(join(other, '.git'), join(project, '.git')),
+    /\.git is a link.*git init --separate-git-dir/,
+    /Mend that/,
+  ],
+  [
+    'borrowed objects',
+    (project, other) => {
+      plainGit(project, project, ['init', '-q', '-b', 'main'])
+      write(project, { '.git/objects/info/alternates': `${other}/.git/objects\n` })
+      write(project, { '.git/refs/heads/main': plainGit(other, other, ['rev-parse', 'HEAD']) })
+    },
+    /borrows objects from/,
+    /git repack/,
+  ],
+  [
+    'linked packs',
+    (project, other) => {
+      plainGit(other, other, ['gc', '-q'])
+      plainGit(project, project, ['init', '-q', '-b', 'main'])
+      rmSync(join(project, '.git/objects/pack'), { recursive: true })
+      symlinkSync(join(other, '.git/objects/pack'), join(project, '.git/objects/pack'))
+      write(project, { '.git/refs/heads/main': plainGit(other, other, ['rev-parse', 'HEAD']) })
+    },
+    /objects\/pack is a link/,
+    /git repack/,
+  ],
+  [
+    'a linked pack',
+    (project, other) => {
+      plainGit(other, other, ['gc', '-q'])
+      plainGit(project, project, ['init', '-q', '-b', 'main'])
+      for (const name of readdirSync(join(other, '.git/objects/pack')))
+        symlinkSync(join(other, '.git/objects/pack', name), join(project, '.git/objects/pack', name))
+      write(project, { '.git/refs/heads/main': plainGit(other, other, ['rev-parse', 'HEAD']) })
+    },
+    /objects\/pack\/.* is a link/,
+    /git repack/,
+  ],
+]
+
+for (const [name, plant, why, remedy] of FOREIGN)
+  test(`a folder that was made a part of another project's repository gives no worktree: ${name}`, async t => {
+    const [project, other] = [realpathSync(tempDir(t)), gitProject(t, { 'private.txt': 'of another project\n' })]
+    plant(project, other)
+    const world = await openWorktreeFixture(t, { project })
+    await assert.rejects(makeWorktree({ project, ...WANTED }, world.deps), refusedWith(why, remedy))
+    assert.deepEqual(
+      plainGit(other, other, ['branch', '--format=%(refname:short)']).trim(),
+      'main',
+      'nothing was written there',
+    )
+  })
 
 test('a repository without a checkout gives worktrees too', async t => {
   const source = gitProject(t)
