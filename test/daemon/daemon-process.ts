@@ -124,8 +124,10 @@ async function openStream(paths: AppPaths, path: string, headers: Record<string,
   asked.on('error', () => {})
   response.on('error', () => {})
   const lines = createInterface({ input: response })
+  // Asked for now: lines that come before anybody listens would be lost.
+  const kept = lines[Symbol.asyncIterator]()
   async function* events(): AsyncGenerator<StoredEvent> {
-    for await (const line of lines) if (line.startsWith('data: ')) yield JSON.parse(line.slice(6)) as StoredEvent
+    for await (const line of kept) if (line.startsWith('data: ')) yield JSON.parse(line.slice(6)) as StoredEvent
   }
   const iterator = events()
   return {
