@@ -11,6 +11,7 @@ import type { TaskFilter } from '../../store/task-stores.ts'
 import { briefFor } from '../../supervisor/brief/brief-for.ts'
 import { featureSections } from '../../supervisor/brief/task-sections.ts'
 import { codeSections, lookUpForTask } from '../../supervisor/knowledge/found-code.ts'
+import type { Tasks } from '../../tasks/tasks.ts'
 import { mentionTask, readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
@@ -55,6 +56,7 @@ export function taskActions(daemon: Pick<DaemonContext, 'store'>) {
 export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const tasks = getTasks(daemon)
   const actions = taskActions(daemon)
+  const lists = openRecentList(daemon, tasks)
 
   app.post('/tasks', async (request, reply) => {
     if (isBlank(request.body)) throw new AppError('task_empty', {})
@@ -65,9 +67,7 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
 
   app.get('/tasks', async (request, reply) => {
     const query = parseRequest(TaskQuery, request.query, 'GET /tasks')
-    // Bytes from the database to the socket: a string would be decoded, measured and encoded again.
-    const list = await tasks.listAsJson(await toTaskFilter(query, daemon))
-    return reply.type('application/json').send(taskListDocument(list))
+    return reply.type('application/json').send(await lists.read(await toTaskFilter(query, daemon)))
   })
 
   app.get('/tasks/:ref', async request => tasks.detail(await tasks.find(readRef(request.params))))
@@ -81,6 +81,25 @@ export function taskRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const { cascade } = parseRequest(Delete, request.query, 'DELETE /tasks/:ref')
     return actions.remove(readRef(request.params), { cascade: cascade === 'true' })
   })
+}
+
+/** A longer list is not kept. */
+const LONGEST_KEPT = 8_000_000
+
+/** The last list that was asked for, kept until anything is written: whoever watches asks for the same one again and again. */
+function openRecentList({ store }: DaemonContext, tasks: Pick<Tasks, 'listAsJson'>) {
+  let kept: { edition: number; filter: string; document: Buffer } | undefined
+  return {
+    async read(filter: TaskFilter): Promise<Buffer> {
+      const [edition, asked] = [store.edition(), JSON.stringify(filter)]
+      if (kept?.edition === edition && kept.filter === asked) return kept.document
+      // Bytes from the database to the socket: a string would be decoded, measured and encoded again.
+      const document = taskListDocument(await tasks.listAsJson(filter))
+      const isKept = edition === store.edition() && document.length <= LONGEST_KEPT
+      kept = isKept ? { edition, filter: asked, document } : undefined
+      return document
+    },
+  }
 }
 
 /** The `:ref` of a task route. */

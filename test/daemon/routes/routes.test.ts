@@ -74,6 +74,22 @@ test('a task that a person adds is recorded as added by a person', async t => {
   assert.deepEqual([status, added?.actor], [201, 'human'])
 })
 
+test('a list of tasks that is asked for again is the same while nothing is written, and new as soon as something is', async t => {
+  const world = await scriptedWorld(t, scriptedAgent())
+  const project = tempDir(t)
+  const list = async (query = '') => {
+    const { body } = await world.call('GET', `/tasks${query}`)
+    return (body as { tasks: { title: string }[] }).tasks.map(({ title }) => title)
+  }
+  const add = (title: string) => world.call('POST', '/tasks', { project, title })
+  await add('one')
+  for (const _ of [1, 2]) assert.deepEqual(await list(), ['one'])
+  await add('two')
+  for (const _ of [1, 2]) assert.deepEqual(await list(), ['one', 'two'])
+  assert.deepEqual(await list('?text=two'), ['two'])
+  assert.deepEqual(await list(), ['one', 'two'])
+})
+
 test('a session that a dead daemon left at work can be stopped, and stays so', async t => {
   const world = await scriptedWorld(t, scriptedAgent())
   const left = { id: 's-000001', name: 'left', project: '/p', task: 'paint it', agent: 'claude' }
