@@ -76,7 +76,10 @@ export async function fenceCall(
   const writable = [...new Set(real)].filter(path => !real.some(other => other !== path && isInside(path, other)))
   const names = asked.map(([name = '']) => name)
   const kept = names.includes('sparse-checkout') ? [] : plainEntries(folder.common)
-  const { hidden, shown } = await hideFiles(folder, call, { borrows: names.some(name => READS_FILES.has(name)) })
+  // What looks for worktrees has to see them: git forgets one that is not there.
+  const seesAll = asked.some(([name, verb]) => name === 'worktree' && verb !== 'add')
+  const sight = () => hideFiles(folder, call, { borrows: names.some(name => READS_FILES.has(name)) })
+  const { hidden, shown } = seesAll ? NOTHING : await sight()
   return {
     command: bubblewrap.program,
     args: [

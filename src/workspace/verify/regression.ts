@@ -277,9 +277,11 @@ export async function openBaseCheckout(
   const top = join(runDir, BASES_FOLDER, shortId('base'))
   await mkdir(dirname(top), { recursive: true, mode: 0o700 })
   const close = async () => {
-    if ((await git(work.top, ['worktree', 'remove', '--force', '--force', top])).ok) return
+    const remove = () => git(work.top, ['worktree', 'remove', '--force', '--force', top])
+    if ((await remove()).ok) return
     await rm(top, { recursive: true, force: true })
-    await git(work.top, ['worktree', 'prune'])
+    // Not `prune`: it would also forget a worktree of the person whose disk is not mounted now.
+    await remove()
   }
   const add = ['worktree', 'add', '--quiet', '--detach', top, commit]
   const added = await retryWhileBusy(() => git(work.top, add, { signal, env: work.objects }), { signal })

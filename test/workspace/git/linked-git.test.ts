@@ -72,6 +72,25 @@ test('git that writes sees nothing hidden through linked objects, whatever it wr
   assert.equal((await git(top, ['update-ref', 'refs/heads/own', 'HEAD'])).ok, true)
 })
 
+test('worktrees that are hidden from agents are not forgotten by git', async t => {
+  const { root, shell } = worktreeOfAgent(t)
+  const home = realpathSync(tempDir(t))
+  const before = process.env['HOME']
+  process.env['HOME'] = home
+  t.after(() => {
+    process.env['HOME'] = before
+  })
+  shell(`git worktree add -q -b kept '${home}/kept'; git worktree add -q -b other '${home}/other'`, root)
+  const listed = () => shell('git worktree list --porcelain', root).match(/^branch .*$/gm)
+  assert.equal((await git(root, ['worktree', 'prune'])).ok, true)
+  assert.equal((await git(root, ['worktree', 'remove', `${home}/other`])).ok, true)
+  assert.equal((await git(root, ['worktree', 'add', '-q', '-b', 'new', `${home}/new`])).ok, true)
+  assert.deepEqual(
+    listed(),
+    ['main', 'kept', 'new', 'task'].map(name => `branch refs/heads/${name}`),
+  )
+})
+
 test('a ref that leads to another one is looked at to its end', async t => {
   const { aside, root, top, shell } = worktreeOfAgent(t)
   const victim = join(aside, 'victim')
