@@ -272,7 +272,7 @@ export interface StoreFigures {
   heads: number[]
   /** What waits for a person. */
   escalations: { kind: string; count: number; oldest: number }[]
-  /** Sessions that wait for a person because of a failure: src/domain/incident.ts. */
+  /** Sessions that wait for a person because of a failure: src/domain/escalation.ts. */
   incidents: number
   /** Since the store was made. */
   spent: { tokens: number; cost_usd: number; turns: number }

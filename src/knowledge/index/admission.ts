@@ -1,3 +1,5 @@
+import { LOCK_FILE } from '../../domain/package-managers.ts'
+
 /**
  * How much of a file the index holds. `text`: everything. `name`: only its path and its history, because nobody searches its text.
  * `none`: nothing, because it is not the project's own.
@@ -17,8 +19,6 @@ export const LARGEST_TEXT = 1_000_000
 
 const VENDORED =
   /(^|\/)(node_modules|bower_components|vendor|vendored|third[_-]party|site-packages|\.git|\.venv|venv|__pycache__|\.tox|Pods|\.gradle|\.yarn)\//i
-const LOCK_FILE =
-  /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|Pipfile\.lock|composer\.lock|Gemfile\.lock|go\.sum|flake\.lock)$/i
 const BINARY_NAME =
   /\.(png|jpe?g|gif|webp|avif|bmp|ico|icns|tiff?|psd|pdf|zip|gz|tgz|bz2|xz|zst|7z|rar|jar|war|class|exe|dll|so|dylib|a|o|obj|lib|wasm|node|bin|dat|db|sqlite3?|woff2?|ttf|otf|eot|mp[34]|m4a|ogg|wav|flac|avi|mov|webm|mkv|pyc|pkl|npy|parquet|onnx|pt)$/i
 const MINIFIED_NAME = /[.-]min\.(js|mjs|cjs|css)$|\.(js|css|mjs|cjs)\.map$/i

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { MANIFEST } from '../../domain/package-managers.ts'
 import { readJustFile, readMakeFile } from '../programs/make-file.ts'
 import type { ReadLines } from './call.ts'
 import {
@@ -199,7 +200,7 @@ const KINDS: readonly Kind[] = [
   },
   { name: /(^|\/)\.(git|docker|npm|eslint|prettier|gcloud|vercel|helm|slug)ignore$/, explain: explainIgnored },
   {
-    name: /(^|\/)(requirements[\w.-]*\.(txt|in)|constraints\.txt|pyproject\.toml|Pipfile|setup\.cfg|Cargo\.toml|Gemfile|go\.(mod|work)|build\.gradle(\.kts)?|settings\.gradle(\.kts)?|pom\.xml|mix\.exs|Package\.swift|pnpm-workspace\.yaml)$/,
+    name: MANIFEST,
     explain: explainSources,
     printed: true,
   },

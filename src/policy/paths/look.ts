@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { SEARCHED_LOCKS } from '../programs/lock-files.ts'
 import type { Fence, FoundFile } from './fence.ts'
 
 /** Larger files are not read: nobody reviews such a script, and most of them are not written by hand. */
 export const MAX_FILE = 256 * 1024
 /** Lock files are searched for names, never parsed as a script. */
 const MAX_LOCK_FILE = 32 * 1024 * 1024
-const LOCK_FILE =
-  /\/(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lock|uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|Cargo\.lock|go\.sum|Gemfile\.lock|composer\.lock)$/
 /** Folders with more files are not listed. */
 const MAX_NAMES = 2_000
 
@@ -44,7 +43,7 @@ export function measurePath(path: string, smallBytes: number): 'small' | 'large'
 const PROGRAM = /^(\x7fELF|#!\s*\S*\/(env\s+(-S\s*)?)?(node|python|ruby|perl|php|deno|bun|tsx)[\d.]*(\s|$))/
 
 function mostBytes(path: string): number {
-  return LOCK_FILE.test(path) ? MAX_LOCK_FILE : MAX_FILE
+  return SEARCHED_LOCKS.has(basename(path)) ? MAX_LOCK_FILE : MAX_FILE
 }
 
 function readHead(path: string): Buffer {

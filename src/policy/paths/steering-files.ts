@@ -1,4 +1,5 @@
 import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
+import { LOCK_FILE } from '../../domain/package-managers.ts'
 import { foldName } from './wildcard.ts'
 
 export interface SteeringRisk {
@@ -109,10 +110,7 @@ const STEERING: [RegExp, SteeringRisk][] = [
   [/\/(node_modules\/\.bin|\.?venv\/(bin|scripts)|vendor\/bin)(\/|$)/, RUN],
   // Installed packages: what is in them is run by everything that loads them.
   [/\/(node_modules\/(?!\.(cache|vite)(\/|$))|\.?venv\/lib|site-packages\/|vendor\/(composer|bundle)\/)/, RUN],
-  [
-    /\/(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|bun\.lockb?|(yarn|uv|poetry|pdm|pipfile|cargo|gemfile|composer|mix|pubspec|flake|podfile|deno|pixi)\.lock|go\.(work\.)?sum|packages\.lock\.json|gradle\.lockfile|package\.resolved)$/,
-    LOCK,
-  ],
+  [LOCK_FILE, LOCK],
   [
     /\/(gradlew(\.bat)?|mvnw(\.cmd)?|\.mvn(\/.*)?|gradle\/wrapper(\/.*)?|init\.gradle(\.kts)?|\.bazelrc|\.bazeliskrc|\.bazelversion|tools\/bazel|bunfig\.toml|\.sbtopts|\.jvmopts|\.?mise\.toml|nuget\.config|\.bundle\/config|\.corepack\.env)$/,
     RUN,

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { describeUnlisted, UNLISTED } from '../../domain/assessment.ts'
+import { LOCK_FILE } from '../../domain/package-managers.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { type FoundFile, locatePath } from '../paths/fence.ts'
 import type { Arg } from '../shell/args.ts'
@@ -12,7 +13,10 @@ export type Registry = 'npm' | 'python' | 'cargo' | 'go' | 'ruby' | 'php'
 /** Tells by the text of a lock file whether it names a package. */
 type ReadLock = (text: string) => (name: string) => boolean
 
-/** Lock files of each registry, by their names. A list of requirements counts as one: many Python projects have nothing else. */
+/**
+ * Lock files of each registry that can be searched, by their names: packages of others are always asked about. A list of requirements counts as one: many
+ * Python projects have nothing else.
+ */
 const LOCK_FILES: Record<Registry, Record<string, ReadLock>> = {
   npm: {
     'package-lock.json': readPackageLock,
@@ -39,6 +43,11 @@ const LOCK_FILES: Record<Registry, Record<string, ReadLock>> = {
   ruby: { 'Gemfile.lock': byPattern(name => `^ +${RegExp.escape(name)} \\(`) },
   php: { 'composer.lock': text => name => text.includes(`"name": "${name.toLowerCase()}"`) },
 }
+
+/** Those that may be long. A list of requirements is written by hand. */
+export const SEARCHED_LOCKS: ReadonlySet<string> = new Set(
+  Object.values(LOCK_FILES).flatMap(files => Object.keys(files).filter(name => LOCK_FILE.test(name))),
+)
 
 /** Adds a reason for packages by name that no lock file of the project names: nobody has seen them yet. */
 export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], registry: Registry): undefined {

@@ -1,3 +1,4 @@
+import type { PackageManagerName } from '../../domain/package-managers.ts'
 import type { CommandKind } from '../../domain/project-facts.ts'
 import { type Folder, tableIn } from './project-files.ts'
 
@@ -13,7 +14,7 @@ export interface FoundCommand {
 /** What one ecosystem finds in a folder. */
 export interface FoundEcosystem {
   ecosystem: string
-  manager: string
+  manager: PackageManagerName | TaskRunner
   manager_from: string
   /** At most one of each kind. */
   commands: FoundCommand[]
@@ -126,7 +127,9 @@ export const taskRunners: Ecosystem = async folder => {
 
 type ReadScripts = (folder: Parameters<Ecosystem>[0], file: string) => Promise<Map<string, string>>
 
-const RUNNERS: { manager: string; names: string[]; scripts: ReadScripts }[] = [
+type TaskRunner = 'just' | 'task' | 'make'
+
+const RUNNERS: { manager: TaskRunner; names: string[]; scripts: ReadScripts }[] = [
   {
     manager: 'just',
     names: ['justfile', 'Justfile', '.justfile'],

@@ -1,17 +1,13 @@
+import { PACKAGE_MANAGERS } from '../../domain/package-managers.ts'
 import { commandsFromScripts, type Ecosystem, type FoundEcosystem, firstOfEach, usualCommand } from './ecosystem.ts'
 import { type Folder, type Table, tableIn, textsIn } from './project-files.ts'
 
-type Manager = 'npm' | 'pnpm' | 'yarn' | 'bun'
+/** If there are several lock files, the manifest's `packageManager` decides, else this order. */
+const MANAGERS = ['pnpm', 'yarn', 'bun', 'npm'] as const
+type Manager = (typeof MANAGERS)[number]
 
-/** The lock files and their managers. If there are several, the manifest's `packageManager` decides, else this order. */
-const LOCKS: readonly [file: string, manager: Manager][] = [
-  ['pnpm-lock.yaml', 'pnpm'],
-  ['yarn.lock', 'yarn'],
-  ['bun.lock', 'bun'],
-  ['bun.lockb', 'bun'],
-  ['package-lock.json', 'npm'],
-  ['npm-shrinkwrap.json', 'npm'],
-]
+/** The lock files and their managers. */
+const LOCKS = MANAGERS.flatMap(manager => PACKAGE_MANAGERS[manager].locks.map(file => [file, manager] as const))
 
 const TEST_RUNNERS: readonly [name: string, run: string][] = [
   ['vitest', 'vitest run'],
@@ -65,7 +61,7 @@ function findManager(
 function readPackageManager(manifest: Table | undefined): Manager | undefined {
   const field = manifest?.['packageManager'] ?? tableIn(manifest, 'devEngines', 'packageManager')['name']
   const name = typeof field === 'string' ? (field.split('@')[0] ?? '') : ''
-  return (['npm', 'pnpm', 'yarn', 'bun'] as const).find(manager => manager === name)
+  return MANAGERS.find(manager => manager === name)
 }
 
 function setupCommand(folder: Folder, manager: Manager, manifest: Table | undefined) {

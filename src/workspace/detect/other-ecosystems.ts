@@ -1,3 +1,4 @@
+import type { PackageManagerName } from '../../domain/package-managers.ts'
 import type { CommandKind } from '../../domain/project-facts.ts'
 import {
   commandsFromScripts,
@@ -174,7 +175,7 @@ export const dotnet: Ecosystem = async folder => {
 
 interface Plain {
   ecosystem: string
-  manager: string
+  manager: PackageManagerName
   /** The file by which it is recognised. */
   by: RegExp
   commands: Partial<Record<CommandKind, string>>

@@ -7,6 +7,7 @@ import type { CommandRunner } from '../command/run-command.ts'
 import { addHashedCommit, type HashedObjects, removeHashedObjects } from '../git/check-objects.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { committerEnv } from '../git/harden.ts'
+import { INSTALLED_FOLDERS } from '../worktrees/dependencies.ts'
 import { type GateRun, runGateCommand } from './command-gate.ts'
 import type { Profile } from './gate-settings.ts'
 import { type GateCheck, type GateDeps, gateCheck, statusByFindings } from './request.ts'
@@ -233,8 +234,8 @@ export async function runBaseTests(
   return { exit, tests, cached: false, durationMs }
 }
 
-/** Ignored folders that installers fill: the base is run with the same dependencies as the work. */
-const DEPENDENCIES = new Set(['node_modules', 'vendor', '.venv', 'venv', 'deps'])
+/** Ignored folders that installers fill, also one in which builds change something: the base is run with the same dependencies as the work. */
+const DEPENDENCIES = new Set([...INSTALLED_FOLDERS, 'deps'])
 
 export interface BaseCheckout extends AsyncDisposable {
   top: string

@@ -3,6 +3,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRegularFileNow } from '../../base/files.ts'
 import { findProgram } from '../../base/process/find-program.ts'
+import { INSTALLED, LOCK_FILES } from '../../domain/package-managers.ts'
 
 /** Everything that the result of a command depends on, as far as it can be known. */
 export interface ResultOf {
@@ -37,34 +38,14 @@ export function resultKey({ tree, command, inside, directory, env, purpose }: Re
 const VERSION = 1
 
 /** The installed packages may differ from the tree: lock files that git ignores, and notes that installers keep. */
-const INSTALLED = [
-  'package-lock.json',
-  'npm-shrinkwrap.json',
-  'pnpm-lock.yaml',
-  'yarn.lock',
-  'bun.lock',
-  'bun.lockb',
-  'Cargo.lock',
-  'go.sum',
-  'poetry.lock',
-  'uv.lock',
-  'pdm.lock',
-  'Pipfile.lock',
+const TELLING = [
+  ...LOCK_FILES,
   'requirements.txt',
-  'composer.lock',
-  'Gemfile.lock',
-  'mix.lock',
-  'node_modules/.package-lock.json',
-  'node_modules/.modules.yaml',
-  'node_modules/.yarn-state.yml',
-  'node_modules/.yarn-integrity',
-  '.venv/pyvenv.cfg',
-  'vendor/composer/installed.json',
-  'vendor/modules.txt',
+  ...[...INSTALLED].flatMap(([folder, records]) => records.map(name => join(folder, name))),
 ]
 
 function hashInstalled(directory: string): string[] {
-  return INSTALLED.map(name => {
+  return TELLING.map(name => {
     const content = readRegularFileNow(join(directory, name))
     return content === undefined ? '' : createHash('sha256').update(content).digest('hex')
   })

@@ -5,6 +5,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { openGuard } from '../../base/process/guardian.ts'
 import { copyInside, openRealFolder, type PathBelow, removeInside } from '../../base/real-folder.ts'
+import { INSTALLED } from '../../domain/package-managers.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
@@ -162,8 +163,8 @@ const END_WORDS = {
   not_started: 'could not be started',
 }
 
-/** Folders that installers fill. `target` is not among them: every build changes it. */
-export const INSTALLED_FOLDERS = ['node_modules', 'vendor', '.venv', 'venv']
+/** Folders that installers fill. */
+export const INSTALLED_FOLDERS: readonly string[] = [...INSTALLED.keys()]
 
 export interface InstalledFolders {
   /** Folders that were copied from the project, as paths from the top of the worktree. */
@@ -309,14 +310,14 @@ export async function readDependencyFolder(
 }
 
 /** Installers keep packages and commands in these; other names that begin with a dot are data of tools. */
-const INSTALLED = new Set(['.bin', '.pnpm', '.store'])
+const WITH_PACKAGES = new Set(['.bin', '.pnpm', '.store'])
 
 /** Caches that tools put into `node_modules`. */
 export const CACHES_IN_PACKAGES = ['.cache', '.vite', '.vite-temp', '.vitest']
 
 /** Installers write these at every call, also where they install nothing. */
 const RECORDS = new Set([
-  ...['.package-lock.json', '.modules.yaml', '.yarn-integrity', '.yarn-state.yml'],
+  ...(INSTALLED.get('node_modules') ?? []),
   ...['.pnpm-workspace-state.json', '.pnpm-workspace-state-v1.json'],
 ])
 
@@ -333,5 +334,5 @@ function isPrivate(folder: string, path: string): boolean {
 
 /** Whether an entry of a `node_modules` is data of a tool: not a package, and not a folder of packages. */
 export function isToolData(name: string): boolean {
-  return name.startsWith('.') && !INSTALLED.has(name)
+  return name.startsWith('.') && !WITH_PACKAGES.has(name)
 }

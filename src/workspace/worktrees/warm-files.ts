@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { openRealFolder, removeInside } from '../../base/real-folder.ts'
+import { INSTALLED, LOCK_FILE, MANIFEST } from '../../domain/package-managers.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { type DependencyEntry, type DependencyFolder, readDependencyFolder, waitForNextTick } from './dependencies.ts'
@@ -37,14 +38,11 @@ export async function checkWarmFiles(row: WorktreeRow, { setup }: Pick<WorktreeS
   return kept.length === warm.entries.length ? { kept, isSetUp: true } : NO_WARM_FILES
 }
 
-const MANIFESTS =
-  /(^|\/)(package(-lock)?\.json|npm-shrinkwrap\.json|pnpm-(lock|workspace)\.yaml|yarn\.lock|bun\.lockb?|composer\.(json|lock)|go\.(mod|sum|work)|Gemfile(\.lock)?|pyproject\.toml|setup\.(py|cfg)|requirements[^/]*\.(txt|in)|(poetry|uv|pdm|Pipfile)\.lock|Pipfile)$/
-
 /** Whether two commits differ in what is to be installed: in a manifest or a lock file. */
 export async function changesManifest(top: string, from: string, to: string): Promise<boolean> {
   if (from === to) return false
   const { ok, stdout } = await git(top, ['diff', '--name-only', '--no-renames', '-z', from, to, '--'])
-  return !ok || stdout.split('\0').some(path => MANIFESTS.test(path))
+  return !ok || stdout.split('\0').some(path => MANIFEST.test(path) || LOCK_FILE.test(path))
 }
 
 async function isUnchanged(row: WorktreeRow, noted: NotedWarmFile): Promise<boolean> {
@@ -81,10 +79,7 @@ async function readState(top: string, path: string): Promise<FileState | undefin
 }
 
 /** Installers write these last: where none of them changed in the project's folder, its packages are those that were copied. */
-const RECORDS = [
-  ...['.', '.package-lock.json', '.modules.yaml', '.yarn-integrity', '.yarn-state.yml'],
-  ...['composer/installed.json', 'modules.txt'],
-]
+const RECORDS = ['.', ...[...INSTALLED.values()].flat()]
 
 async function fingerprintSource({ project, top, directory }: WorktreeRow, folder: string): Promise<string> {
   const source = join(project, relative(relative(top, directory), folder))

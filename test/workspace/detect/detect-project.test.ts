@@ -4,6 +4,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { LOCK_FILE, MANIFEST } from '../../../src/domain/package-managers.ts'
 import type { ProjectCommand, ProjectFacts } from '../../../src/domain/project-facts.ts'
 import { detectProject, proposeGateCommands } from '../../../src/workspace/detect/detect-project.ts'
 import { openProjectReader, type ProjectReader, walkProject } from '../../../src/workspace/detect/project-files.ts'
@@ -22,6 +23,24 @@ for (const { title, files, managers, commands } of SAMPLES) {
     assert.deepEqual(facts.problems, [])
   })
 }
+
+test('a set-up command is concluded from files whose change makes a used worktree be set up again', async t => {
+  const seen = new Set<string>()
+  for (const { files } of SAMPLES) {
+    const { commands, units } = await detect(projectOf(t, files))
+    for (const { kind, from, directory } of commands) {
+      const unit = units.find(each => each.directory === directory)
+      if (kind !== 'setup' || ['make', 'just', 'task'].includes(unit?.manager ?? '')) continue
+      for (const text of [from, unit?.manager_from ?? '']) seen.add(text.replace(/(:| above).*/, ''))
+    }
+  }
+  assert.ok(seen.size > 10)
+  assert.deepEqual(
+    [...seen].filter(name => !MANIFEST.test(name) && !LOCK_FILE.test(name)),
+    [],
+    'add it to src/domain/package-managers.ts',
+  )
+})
 
 test('what a command was concluded from, and what is to be looked at first, is told', async t => {
   const scripts = { test: 'vitest --watch', lint: 'biome check --write', build: 'tsc' }

@@ -94,7 +94,8 @@ test('the set-up command runs again only if a manifest changed, or something tha
     ['a changed package', () => appendFileSync(join(top, 'node_modules/m/x'), 'evil\n'), 2],
     ['a changed file beside the packages', () => appendFileSync(join(top, 'made/y'), 'evil\n'), 3],
     ['a changed manifest', () => merge({ 'package.json': '{ "name": "x" }\n' }), 4],
-    ['nothing', () => undefined, 4],
+    ['a changed lock file', () => merge({ 'core/Cargo.lock': 'version = 4\n' }), 5],
+    ['nothing', () => undefined, 5],
   ]
   for (const [name, change, expected] of steps) {
     change()
@@ -110,5 +111,5 @@ test('the set-up command runs again only if a manifest changed, or something tha
   const other = { ...world.deps.settings, setup: `${setup}; true` }
   Object.assign(world.deps, { settings: other })
   await world.next(current)
-  assert.equal(count(), 5, 'another command')
+  assert.equal(count(), 6, 'another command')
 })

@@ -1,4 +1,5 @@
 import { languageOf as grammarOf } from '../../../base/syntax/languages.ts'
+import { LOCK_FILE } from '../../../domain/package-managers.ts'
 
 /** Languages whose tests are read one by one. */
 export type Language = (typeof TESTED)[number]
@@ -69,35 +70,12 @@ export function isSnapshot(path: string): boolean {
 /** Generated files, which nobody reads line by line. */
 export function isGenerated(path: string): boolean {
   return (
-    isLockFile(path) ||
+    LOCK_FILE.test(path) ||
     isSnapshot(path) ||
     /(^|\/)(dist|vendor|third_party|node_modules)\/|\.min\.(js|css)$|\.map$|\.pb\.go$|_pb2\.py$|\.generated\./.test(
       path,
     )
   )
-}
-
-export function isLockFile(path: string): boolean {
-  return Object.hasOwn(MANIFEST_OF, nameOf(path))
-}
-
-/** Lock files with their manifests. */
-export const MANIFEST_OF: Record<string, RegExp> = {
-  'package-lock.json': /(^|\/)package\.json$/,
-  'npm-shrinkwrap.json': /(^|\/)package\.json$/,
-  'yarn.lock': /(^|\/)(package\.json|\.yarnrc\.yml)$/,
-  'pnpm-lock.yaml': /(^|\/)(package\.json|pnpm-workspace\.yaml)$/,
-  'bun.lock': /(^|\/)package\.json$/,
-  'bun.lockb': /(^|\/)package\.json$/,
-  'deno.lock': /(^|\/)(deno\.jsonc?|package\.json)$/,
-  'Cargo.lock': /(^|\/)Cargo\.toml$/,
-  'go.sum': /(^|\/)go\.(mod|work)$/,
-  'poetry.lock': /(^|\/)pyproject\.toml$/,
-  'uv.lock': /(^|\/)pyproject\.toml$/,
-  'pdm.lock': /(^|\/)pyproject\.toml$/,
-  'Pipfile.lock': /(^|\/)Pipfile$/,
-  'composer.lock': /(^|\/)composer\.json$/,
-  'Gemfile.lock': /(^|\/)(Gemfile|[^/]+\.gemspec)$/,
 }
 
 /** Documents, which do not change what a program does. */
@@ -107,7 +85,7 @@ export function isDocument(path: string): boolean {
 
 /** Whether a change of the file can change what the program does: it is neither test nor document nor lock file. */
 export function isProductCode(path: string, text = ''): boolean {
-  if (isDocument(path) || isLockFile(path) || isSnapshot(path) || isTestSupport(path) || isToolConfig(path))
+  if (isDocument(path) || LOCK_FILE.test(path) || isSnapshot(path) || isTestSupport(path) || isToolConfig(path))
     return false
   return languageOf(path) === 'rust' ? !/(^|\/)tests\//.test(path) : !isTestFile(path, text)
 }

@@ -1,17 +1,8 @@
 import { matchesGlob, posix } from 'node:path'
 import { AGENT_DEFINITIONS } from '../../../domain/agents/agent-registry.ts'
+import { LOCK_FILE, manifestsOf } from '../../../domain/package-managers.ts'
 import type { DiffChange, DiffFile, DiffLine } from './change.ts'
-import {
-  isCi,
-  isDocument,
-  isGenerated,
-  isLockFile,
-  isSnapshot,
-  isTestFile,
-  isTestSupport,
-  MANIFEST_OF,
-  nameOf,
-} from './file-kind.ts'
+import { isCi, isDocument, isGenerated, isSnapshot, isTestFile, isTestSupport, nameOf } from './file-kind.ts'
 import { block, type DiffFinding, type DiffRule, note } from './rule.ts'
 
 /** Files that an agent must not change by itself, whatever its task is. */
@@ -66,9 +57,9 @@ const INSTALLED =
   /(^|\/)(node_modules|site-packages|\.venv|venv)\/|(^|\/)(sitecustomize|usercustomize)\.py$|\.pth$|(^|\/)\.pnp\.c?js$/
 
 function lockFindings(file: DiffFile, change: DiffChange): DiffFinding[] {
-  if (!isLockFile(file.path)) return []
-  const manifest = MANIFEST_OF[nameOf(file.path)]
-  if (manifest === undefined || change.files.some(each => manifest.test(each.path))) return []
+  if (!LOCK_FILE.test(file.path)) return []
+  const manifests = manifestsOf(file.path)
+  if (change.files.some(each => manifests.test(each.path))) return []
   return [note('path.lock', `${file.path} was changed without the manifest that it follows.`, at(file))]
 }
 

@@ -1,5 +1,6 @@
 import { parseSource } from '../../../base/syntax/parse-source.ts'
 import type { CodeDefinition } from '../../../base/syntax/parsed-file.ts'
+import { LOCK_FILE } from '../../../domain/package-managers.ts'
 import type { DiffChange, DiffFile } from './change.ts'
 import { codeText } from './code-piece.ts'
 import { isProductCode, languageOf, nameOf } from './file-kind.ts'
@@ -70,13 +71,14 @@ export function speaksOf(text: string, removed: ReadonlySet<string>): boolean {
 /** Files whose change may affect what the program does: comments, blanks and tests in the file do not count. */
 export function productChanges({ files }: DiffChange): DiffFile[] {
   return files.filter(
-    file => (isProductCode(file.path, file.after ?? file.before) || DEPENDS.test(file.path)) && isMeant(file),
+    file =>
+      (isProductCode(file.path, file.after ?? file.before) || LOCK_FILE.test(file.path) || PINNED.test(file.path)) &&
+      isMeant(file),
   )
 }
 
-/** Files that the program is built with. */
-const DEPENDS =
-  /(^|\/)(requirements[^/]*\.txt|constraints\.txt|package-lock\.json|pnpm-lock\.yaml|yarn\.lock|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum)$/
+/** Versions that the program is built with. Other manifests are settings or code, whose changes are read. */
+const PINNED = /(^|\/)(requirements[^/]*\.txt|constraints\.txt)$/
 
 function isMeant(file: DiffFile): boolean {
   if (file.kind !== 'text' || file.before === undefined || file.after === undefined) return true
