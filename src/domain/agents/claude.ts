@@ -66,19 +66,32 @@ export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
  * without a call that could be judged. The patterns are matched against absolute paths (`claudeMdExcludes`).
  */
 export const NEVER_IMPORTED: readonly string[] = [
-  ...['.env', '.env.*', '*.env', '.envrc', '.dev.vars', '.netrc', '.npmrc', '.pypirc', '.pgpass', '.git-credentials'],
+  ...['.env*', '*.env', '.{dev,prod,production,staging}.vars', '.vars.{dev,prod,production,staging}'],
+  '*.{pem,key,p12,pfx,p8,ppk,jks,keystore,kdbx,kdb,ovpn,gpg,keychain,keychain-db,tfstate,tfstate.backup,mobileprovision}',
   ...[
-    '*.pem',
-    '*.key',
-    '*.p12',
-    '*.pfx',
-    'id_rsa*',
-    'id_ed25519*',
-    'id_ecdsa*',
-    'credentials',
-    '*credentials*.json',
-    'secrets.{json,toml,yml,yaml}',
+    'id_{rsa,dsa,ecdsa,ed25519,xmss}*',
+    'ssh_host_*_key',
+    '{login.keychain,utc--,UTC--}*',
+    '{master.passwd,krb5.keytab,opasswd}',
   ],
+  '{.netrc,_netrc,.npmrc,.yarnrc.yml,.pypirc,.pgpass,.my.cnf,.mylogin.cnf,.git-credentials,.htpasswd,.dockercfg,.s3cfg,.boto,.vault-token}',
+  '{.terraformrc,.fly.toml,.erlang.cookie,.databrickscfg,.passwd-s3fs,.smbcredentials,.sentryclirc,kaggle.json,.rclone.conf,rclone.conf}',
+  ...['credential', 'secret', 'password', 'token', 'apikey', 'api-key', 'api_key'].map(
+    name => `{,.}${name}{,s}{,.json,.yml,.yaml,.toml,.ini,.txt,.csv,.xml,.properties,.enc,.cfg,.conf,.db}`,
+  ),
+  ...['*credentials*.json', '*[-_.]{credential,secret}{,s}.{json,yml,yaml,toml,ini,env,enc}'],
+  '{service-account,service_account,serviceaccount,client-secret,client_secret,clientsecret,gcp-key,gcp_key,gcpkey}*.json',
+  '{application_default_credentials,firebase-adminsdk}*.json',
+  ...[
+    '{auth.json,auth.toml,hosts.yml,keyfile,cookies.sqlite,logins.json,key3.db,key4.db}',
+    '{*.,}kubeconfig{,.yml,.yaml,.json,.conf}',
+  ],
+  ...[
+    '{shadow,gshadow,shadow-,sudoers,chap-secrets,pap-secrets,access-token,access_token}',
+    '{terraform,*.auto}.tfvars{,.json}',
+  ],
+  ...['{,.}{,ansible-,ansible_}vault[-_]pass*', '{wallet.dat,wallet.json,.wallet.json,keystore.json}'],
+  '{mnemonic,seed-phrase,seed_phrase,seedphrase,recovery-,recovery_,recoverycode,recoverykey}*',
   ...['.ssh/**', '.aws/**', '.gnupg/**', '.kube/**', '.azure/**', '.config/gcloud/**', '.config/gh/**', '.docker/**'],
   ...['.perpetualcc/*.toml', '.perpetualcc/run/**', '.perpetualcc/data/**'],
 ].map(pattern => `**/${pattern}`)

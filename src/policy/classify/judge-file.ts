@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { type Access, isHeldWrite, isTemporary, judgePath } from '../paths/judge-path.ts'
-import { globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
+import { findSecretPart, globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
 import type { Redirect } from '../shell/tree.ts'
@@ -91,7 +91,8 @@ function judgeElsewhere(arg: Arg, access: Access, { scope, fence, add }: FileCon
 
 /** Judges a word that may be a path: adds a reason only if it is the path of a secret. */
 export function judgeSecret(arg: Arg, where: FileContext): undefined {
-  if (arg.value.length < 3 || !MAYBE_SECRET.test(arg.value)) return
+  // Other words cannot be the path of a secret, so the disk need not be read for them.
+  if (arg.value.length < 3 || !(MAYBE_SECRET.test(arg.value) || findSecretPart(arg.value) !== undefined)) return
   const add = (reason: Reason) => (/^path\.(secret|history)$/.test(reason.code) ? where.add(reason) : undefined)
   judgeFile(arg, 'read', { ...where, add })
 }
@@ -108,7 +109,7 @@ function mayHoldSecrets(path: string, home: string): boolean {
 const DUMP =
   /(^|\/)(backups?|dumps?|db-?(backups?|dumps?))\/([^/]+\/)*[^/]*\.(sql|dump|bak|rdb|bson|db|sqlite3?|csv|json|ndjson|archive|tar|tgz|zip)(\.(gz|bz2|xz|zst|lz4|enc|gpg))?$|\.(sql|dump|bak|rdb|bson)\.(gz|bz2|xz|zst|lz4)$|\.(pgdump|rdb)$/i
 
-/** Words that do not match cannot be the path of a secret, so the disk need not be read for them. */
+/** Paths, and words that mean a secret in plain text. Names such as `keyfile`, which are also names of variables, do not match. */
 export const MAYBE_SECRET = /[./~_]|secret|credential|token|password|shadow|sudoers/i
 
 /** `/dev/null` and the like, where no file is read or written. */

@@ -254,9 +254,10 @@ const HOST_MOUNT =
 export function explainImage(change: WrittenChange): string | undefined {
   const added = findAdded(change).join('\n')
   if (
-    /^[ \t]*(COPY|ADD)(\s[^\n]*)?[\s/](\.env(?!\.(example|sample|template))[\w.]*|\.npmrc|\.ssh|\.aws|id_\w+|[\w-]+\.(pem|key|p12))(\s|$)/im.test(
+    /^[ \t]*(COPY|ADD)(\s[^\n]*)?[\s/](\.env(?!\.(example|sample|template))[\w.]*|\.ssh|\.aws|id_\w+)(\s|$)/im.test(
       added,
-    )
+    ) ||
+    copiesSecret(added)
   )
     return 'it puts a file with secrets into the image'
   if (/^[ \t]*(ENV|ARG)\s+\w*(SECRET|TOKEN|PASSWORD|PRIVATE_KEY|API_KEY)\w*[= ]+["']?(?![$"'\s])\S/im.test(added))
@@ -266,6 +267,13 @@ export function explainImage(change: WrittenChange): string | undefined {
   return /^[ \t]*USER\s+(root|0)\b/im.test(added) && !/^[ \t]*RUN\b/im.test(added)
     ? 'the image would run as root'
     : undefined
+}
+
+function copiesSecret(steps: string): boolean {
+  const lines = steps.match(/^[ \t]*(COPY|ADD)\s.*$/gim) ?? []
+  // Every project with a later Yarn copies its settings, which seldom hold a token.
+  const words = lines.flatMap(line => line.trim().split(/[\s"',[\]]+/)).filter(word => !word.endsWith('.yarnrc.yml'))
+  return words.some(word => !word.startsWith('--') && findSecretPart(word) !== undefined)
 }
 
 export function explainBundle(change: WrittenChange): string | undefined {

@@ -1,8 +1,8 @@
 import { AGENT_DEFINITIONS } from '../../domain/agents/agent-registry.ts'
 import { foldName, matchesWildcard } from './wildcard.ts'
 
-/** Names of files that hold secrets, in any folder. */
-const SECRET_NAMES: RegExp[] = [
+/** Names of files that hold secrets, in any folder. Claude Code is told most of them as patterns (`NEVER_IMPORTED`). */
+export const SECRET_NAMES: readonly RegExp[] = [
   /^\.env($|[.\-_~])/,
   /^\.envrc$/,
   /^(prod|production|staging|local|dev)\.env$/,
@@ -21,6 +21,7 @@ const SECRET_NAMES: RegExp[] = [
   /^\.(dev|prod|production|staging)\.vars$|^\.vars\.(dev|prod|production|staging)$/,
   /^(\.?wallet|keystore|mnemonic|seed[-_]?phrase|recovery[-_]?(codes?|keys?))\.json$|^utc--.*--[0-9a-f]{40}$|^(mnemonic|seed[-_]?phrase|recovery[-_]codes?)(\.txt)?$/,
   /^(\.sentryclirc|kaggle\.json|\.rclone\.conf|rclone\.conf|chap-secrets|pap-secrets|access-token|access_token)$/,
+  /^(.*\.)?kubeconfig(\.(ya?ml|json|conf))?$/,
 ]
 
 /** Keys and key stores: they hold secrets even if the rest of the name looks like a template (`apple-dist.p12`). */

@@ -1,13 +1,37 @@
 import assert from 'node:assert/strict'
+import { matchesGlob } from 'node:path'
 import { test } from 'node:test'
 import { AGENT_DEFINITIONS } from '../../../src/domain/agents/agent-registry.ts'
-import { findSecretPart, globFindsSecret, isHistory } from '../../../src/policy/paths/secret-files.ts'
+import { NEVER_IMPORTED } from '../../../src/domain/agents/claude.ts'
+import type { Assessment } from '../../../src/domain/assessment.ts'
+import { openClassifier } from '../../../src/policy/classify/classify.ts'
+import { findSecretPart, globFindsSecret, isHistory, SECRET_NAMES } from '../../../src/policy/paths/secret-files.ts'
 
 const isSecret = (name: string) => findSecretPart(`/p/${name}`) !== undefined
 
+using classifier = openClassifier({ realPath: path => path })
+const seen = new Set<string>()
+
+/** A secret by its name is one everywhere: for the tools, as a word of a command, and for what Claude Code would load by itself. */
 function check(secrets: string[], others: string[]): void {
-  for (const name of secrets) assert.ok(isSecret(name), `${name} is a secret`)
+  for (const name of secrets) {
+    assert.ok(isSecret(name), `${name} is a secret`)
+    assert.ok(isWordJudged(name), `${name} is found as a word of a command`)
+    assert.ok(isNeverImported(name), `${name} matches NEVER_IMPORTED of src/domain/agents/claude.ts`)
+    seen.add(name.toLowerCase())
+  }
   for (const name of others) assert.ok(!isSecret(name), `${name} is none`)
+}
+
+function isWordJudged(name: string): boolean {
+  const call = { tool: 'Bash', input: { command: `openssl rsa -in ${name}` }, project: '/p', home: '/h' }
+  return (classifier.classify(call) as Assessment).reasons.some(({ code }) => code === 'path.secret')
+}
+
+/** In the patterns of Claude Code `*` stands for a dot at the beginning too. */
+function isNeverImported(name: string): boolean {
+  const paths = [name, name.replace(/^\./, '')].map(each => `/p/${each}`)
+  return NEVER_IMPORTED.some(pattern => paths.some(path => matchesGlob(path, pattern)))
 }
 
 test('files of variables are secrets, by their whole name', () => {
@@ -380,6 +404,23 @@ test('passwords of vaults, tokens and keys are secrets, also where their name so
     assert.ok(findSecretPart(path), path)
   for (const path of ['/h/.config/ngrokx', '/etc/wireguardx/a', '/h/.dbt/profiles.yaml', '/p/fly/config.yml'])
     assert.equal(findSecretPart(path), undefined, path)
+})
+
+test('settings of clouds and clusters, wallets and what restores them are secrets', () => {
+  check(
+    ['kubeconfig', 'kubeconfig.yaml', 'prod.kubeconfig', 'terraform.tfvars', 'prod.auto.tfvars.json'],
+    ['kubeconfig.go', 'kubeconfig.test.ts', 'mykubeconfig', 'prod.tfvars', 'terraform.tfvars.md'],
+  )
+  check(
+    ['.dev.vars', '.vars.production', 'wallet.json', 'keystore.json', 'mnemonic', 'seed-phrase.txt', 'recovery-codes'],
+    ['dev.vars', 'wallet.ts', 'mnemonics', 'recovery.txt'],
+  )
+  check([`utc--2026--${'a'.repeat(40)}`, 'opasswd', 'pap-secrets'], ['utc--2026'])
+})
+
+test('every row of secret names has a name in this file', () => {
+  const rows = SECRET_NAMES.filter(shape => ![...seen].some(name => shape.test(name)))
+  assert.deepEqual(rows, [], 'give an example to check(), which looks whether the others know it too')
 })
 
 test('the login of every agent that pcc knows is a secret', () => {
