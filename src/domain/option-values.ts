@@ -25,6 +25,10 @@ export type ModelStrategy = (typeof MODEL_STRATEGIES)[number]
 /** The most agents at once; each takes some 200 MB. */
 export const MAX_PARALLEL_AGENTS = 64
 
+/** Gates whose commands a person may set, in the order in which they run: the quickest result comes first. */
+export const GATE_COMMANDS = ['build', 'typecheck', 'lint', 'test'] as const
+export type GateCommand = (typeof GATE_COMMANDS)[number]
+
 /** How much is checked before a task is done; each profile includes the previous one. */
 export const GATE_PROFILES = ['quick', 'standard', 'deep'] as const
 export type GateProfile = (typeof GATE_PROFILES)[number]

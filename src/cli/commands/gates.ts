@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { AppError } from '../../base/errors.ts'
-import { GATE_PROFILES } from '../../domain/option-values.ts'
+import { GATE_COMMANDS, GATE_PROFILES } from '../../domain/option-values.ts'
 import { commandContext } from '../context.ts'
 
 /** `pcc gates`: what is checked before a task is done. The code of each subcommand is imported on use. */
@@ -35,7 +35,7 @@ export function addGatesCommand(program: Command): void {
     .command('run')
     .description('Run the gates now, in a project or in the directory of a task, and show the results')
     .argument('[target]', 'a project directory or a task', '.')
-    .addOption(new Option('--only <gates...>', 'only these').choices(['build', 'typecheck', 'lint', 'test']))
+    .addOption(new Option('--only <gates...>', 'only these').choices([...GATE_COMMANDS]))
     .addOption(new Option('--profile <profile>', 'use this profile').choices([...GATE_PROFILES]))
     .option('--json', 'print JSON')
     .action(async (target: string, options: object, command: Command) => {

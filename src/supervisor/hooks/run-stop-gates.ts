@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/clock.ts'
 import type { NewEvidence, VerificationResult } from '../../domain/evidence.ts'
+import { GATE_COMMANDS, type GateCommand } from '../../domain/option-values.ts'
 import type { PlanItem } from '../../domain/session.ts'
 import type { Task } from '../../domain/task.ts'
 import type { GateResultStore } from '../../store/task-stores.ts'
@@ -7,7 +8,7 @@ import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
 import { nameWorkTree } from '../../workspace/git/checkout-state.ts'
 import { git } from '../../workspace/git/git.ts'
 import { findGitFolder } from '../../workspace/git/git-folder.ts'
-import type { GateCommand, GateSettings } from '../../workspace/verify/gate-settings.ts'
+import type { GateSettings } from '../../workspace/verify/gate-settings.ts'
 import type { Judge } from '../../workspace/verify/request.ts'
 import { runAllGates } from '../../workspace/verify/run-gates.ts'
 import { resultOf } from '../../workspace/verify/verify.ts'
@@ -80,13 +81,13 @@ const NO_RESULTS: GateResultStore = {
   prune: () => Promise.resolve(),
 }
 
-/** Gates that a subagent waits for: those that read the code and run none of it. */
-const CHEAP: readonly GateCommand[] = ['typecheck', 'lint']
+/** Whether a subagent waits for a gate: for those that read the code and run none of it. */
+const IS_CHEAP: Record<GateCommand, boolean> = { build: false, typecheck: true, lint: true, test: false }
 
 /** The same settings with only the cheap gates. */
 export function onlyCheapGates(gates: GateSettings): GateSettings {
   const commands = Object.fromEntries(
-    CHEAP.flatMap(name => (gates.commands[name] ? [[name, gates.commands[name]]] : [])),
+    GATE_COMMANDS.flatMap(name => (IS_CHEAP[name] && gates.commands[name] ? [[name, gates.commands[name]]] : [])),
   )
   return { ...gates, commands, verifier: 'off' }
 }

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { quoteForShell } from '../../base/words.ts'
+import { GATE_COMMANDS, type GateCommand } from '../../domain/option-values.ts'
 import {
   COMMAND_KINDS,
   type FactProblem,
@@ -167,7 +168,7 @@ function escapePattern(text: string): string {
 
 /** A proposed command for a gate. */
 export interface GateProposal {
-  gate: 'build' | 'typecheck' | 'lint' | 'test'
+  gate: GateCommand
   run: string
   /** The file from which it was concluded. */
   from: string
@@ -177,7 +178,7 @@ export interface GateProposal {
 
 /** Proposes gates from the commands that were found; commands of several folders run one after the other. */
 export function proposeGateCommands(commands: readonly ProjectCommand[]): GateProposal[] {
-  return (['build', 'typecheck', 'lint', 'test'] as const).flatMap(gate => {
+  return GATE_COMMANDS.flatMap(gate => {
     // A folder whose name needs quoting is not put into a command without a person's check.
     const mine = commands.filter(({ kind, directory }) => kind === gate && quoteForShell(directory) === directory)
     if (mine.length === 0) return []

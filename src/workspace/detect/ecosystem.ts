@@ -1,5 +1,5 @@
 import type { PackageManagerName } from '../../domain/package-managers.ts'
-import type { CommandKind } from '../../domain/project-facts.ts'
+import { COMMAND_KINDS, type CommandKind } from '../../domain/project-facts.ts'
 import { type Folder, tableIn } from './project-files.ts'
 
 /** A command without its directory. */
@@ -85,7 +85,7 @@ export function commandsFromScripts(scripts: Scripts, { run, from, kinds = ALL_B
   })
 }
 
-const ALL_BUT_SETUP: readonly CommandKind[] = ['build', 'typecheck', 'lint', 'format', 'test']
+const ALL_BUT_SETUP = COMMAND_KINDS.filter(kind => kind !== 'setup')
 
 /** Whether a script is npm's default for a new package, or does nothing at all. */
 function isPlaceholder(body: string): boolean {
@@ -102,8 +102,6 @@ function findCaution(kind: CommandKind, body: string): string | undefined {
   return undefined
 }
 
-const KINDS = ['setup', 'build', 'typecheck', 'lint', 'format', 'test'] as const
-
 /** Makefiles, justfiles and Taskfiles: they have no language, but often one command for everything. */
 export const taskRunners: Ecosystem = async folder => {
   for (const { manager, names, scripts } of RUNNERS) {
@@ -113,7 +111,7 @@ export const taskRunners: Ecosystem = async folder => {
     const commands = commandsFromScripts(found, {
       run: name => `${manager} ${name}`,
       from: name => `${file}: ${name}`,
-      kinds: KINDS,
+      kinds: COMMAND_KINDS,
     })
     const check = found.get('check')
     // In projects that use autotools, `make check` runs the tests.

@@ -8,6 +8,7 @@ import {
   type VerifierMaterial,
   type VerifierOpinion,
 } from '../../domain/evidence.ts'
+import { GATE_COMMANDS, type GateCommand } from '../../domain/option-values.ts'
 import type { HashedObjects } from '../git/check-objects.ts'
 import { gitOnObjects } from '../git/refs.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
@@ -84,19 +85,19 @@ function opinionByPosition(
 }
 
 /** Criteria that ask for no more than that a gate passes. */
-const ASKS_FOR: [gate: string, pattern: RegExp][] = [
-  ['test', /^(all |the |existing |unit )*tests? (suite )?(still )?(pass(es)?|(is|are) green|succeeds?)( again)?\.?$/i],
-  ['lint', /^((the )?lint(er|ing)?|eslint|biome|ruff|clippy) (passes|is clean|reports no (errors|problems))\.?$/i],
-  ['typecheck', /^((the )?type-?check(er|ing)?|types|tsc|mypy) (pass(es)?|(is|are) clean|reports no errors)\.?$/i],
-  ['build', /^((the )?(build|project|code)) (passes|succeeds|builds|compiles|is green)\.?$/i],
-]
+const ASKS_FOR: Record<GateCommand, RegExp> = {
+  test: /^(all |the |existing |unit )*tests? (suite )?(still )?(pass(es)?|(is|are) green|succeeds?)( again)?\.?$/i,
+  lint: /^((the )?lint(er|ing)?|eslint|biome|ruff|clippy) (passes|is clean|reports no (errors|problems))\.?$/i,
+  typecheck: /^((the )?type-?check(er|ing)?|types|tsc|mypy) (pass(es)?|(is|are) clean|reports no errors)\.?$/i,
+  build: /^((the )?(build|project|code)) (passes|succeeds|builds|compiles|is green)\.?$/i,
+}
 
 function judgeByGate(text: string, checks: readonly GateCheck[]): Criterion | undefined {
   const bare = text.replaceAll('`', '').replace(/\.$/, '')
   const named = checks.find(
     ({ command }) => command !== null && isSameText(bare.replace(/ (passes|succeeds|is green)$/i, ''), command),
   )
-  const asked = ASKS_FOR.find(([, pattern]) => pattern.test(bare))?.[0]
+  const asked = GATE_COMMANDS.find(gate => ASKS_FOR[gate].test(bare))
   const check = named ?? checks.find(({ gate, kind }) => kind === 'command' && gate === asked)
   if (!check || check.status === 'skipped' || isBroken(check)) return undefined
   return {

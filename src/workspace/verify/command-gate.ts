@@ -2,6 +2,7 @@ import { type Clock, DAY_MS, systemClock } from '../../base/clock.ts'
 import { openGuard } from '../../base/process/guardian.ts'
 import type { Isolation } from '../../base/process/isolation.ts'
 import type { Finding, GateStatus, TestResult } from '../../domain/evidence.ts'
+import type { GateCommand } from '../../domain/option-values.ts'
 import type { Store } from '../../store/store.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import {
@@ -11,7 +12,7 @@ import {
   type ProjectCommandRun,
   runCommand,
 } from '../command/run-command.ts'
-import { type GateCommand, type GateSettings, PROFILES } from './gate-settings.ts'
+import { type GateSettings, PROFILES } from './gate-settings.ts'
 import { openTestReader, type ReadTests } from './read-test-output.ts'
 import { type GateCheck, gateCheck } from './request.ts'
 import { resultKey } from './result-key.ts'

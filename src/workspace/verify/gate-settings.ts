@@ -1,11 +1,7 @@
 import type { Config } from '../../domain/config/settings.ts'
-import type { GateProfile } from '../../domain/option-values.ts'
+import { GATE_COMMANDS, type GateCommand, type GateProfile } from '../../domain/option-values.ts'
 import { type CommandCaps, readCommandCaps } from '../command/command-caps.ts'
 import { type DiffSettings, diffSettingsIn } from './diff/change.ts'
-
-/** Commands that a person may set, in the order in which they run: the quickest result comes first. */
-export const GATE_COMMANDS = ['build', 'typecheck', 'lint', 'test'] as const
-export type GateCommand = (typeof GATE_COMMANDS)[number]
 
 /** What is to be checked, from the settings of a project. */
 export interface GateSettings {
@@ -65,14 +61,14 @@ export interface Profile {
 export const PROFILES: Record<GateProfile, Profile> = {
   quick: { commands: ['typecheck', 'test'], base: 'known', cache: true, verifier: 'never', verifierRuns: false },
   standard: {
-    commands: ['build', 'typecheck', 'lint', 'test'],
+    commands: GATE_COMMANDS,
     base: 'run',
     cache: true,
     verifier: 'unproven',
     verifierRuns: false,
   },
   deep: {
-    commands: ['build', 'typecheck', 'lint', 'test'],
+    commands: GATE_COMMANDS,
     base: 'anew',
     cache: false,
     verifier: 'always',

@@ -9,6 +9,7 @@ import {
   isProvenBy,
   type NewEvidence,
 } from '../../domain/evidence.ts'
+import type { GateCommand } from '../../domain/option-values.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import { type CommandRunner, commandEnvironment, commandMarkers } from '../command/run-command.ts'
 import type { HashedObjects } from '../git/check-objects.ts'
@@ -17,7 +18,7 @@ import { commandGate } from './command-gate.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
 import { type DiffRequest, diffFindings } from './diff/diff-findings.ts'
 import { earlierChecksGate } from './earlier-checks.ts'
-import { type GateCommand, PROFILES } from './gate-settings.ts'
+import { PROFILES } from './gate-settings.ts'
 import { regressionGate, runBaseTests, type WorkStart } from './regression.ts'
 import {
   type GateCheck,

@@ -1,7 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { GATE_COMMANDS, GATE_PROFILES } from '../../../src/domain/option-values.ts'
+import { PROFILES } from '../../../src/workspace/verify/gate-settings.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { openVerifyFixture } from './worktree-fixture.ts'
+
+test('each profile holds the gates of the one before it, and deep holds every gate', () => {
+  for (const [at, profile] of GATE_PROFILES.entries()) {
+    const next = PROFILES[GATE_PROFILES[at + 1] ?? profile].commands
+    assert.deepEqual(
+      PROFILES[profile].commands.filter(gate => !next.includes(gate)),
+      [],
+      profile,
+    )
+  }
+  assert.deepEqual(PROFILES.deep.commands, GATE_COMMANDS)
+})
 
 test('what an agent left uncommitted is committed on its branch, and the gates look at that very tree', async t => {
   const work = await openVerifyFixture(t)
