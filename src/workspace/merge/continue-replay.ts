@@ -65,7 +65,7 @@ async function concludeStep(worktree: Pick<Worktree, 'top' | 'branch'>, replay: 
     ? undefined
     : stopped === null
       ? // The target is the first parent, as in every merge commit made here.
-        await commitTree(top, tree, { parents: [tip, head], message: `Merge ${branch}: conflicts resolved\n` })
+        await commitTree(top, tree, { parents: [tip, head], message: replay.message ?? `Merge ${branch}\n` })
       : await commitTree(top, tree, { parents: [head], ...(await readAuthorship(top, stopped)) })
   if (made && !made.ok) return { kind: 'broken', why: `the ${kind} cannot be concluded: ${made.stderr.trim()}` }
   const resolved = made ? made.stdout.trim() : head

@@ -40,7 +40,7 @@ export async function replayOnto(work: ReplayRequest): Promise<ReplayResult> {
   if (isOnTop) return makeCommit(work, await readTreeOf(merge.repository, head))
   const merged = await git(worktree.top, ['merge', '--no-commit', '--no-ff', onto], { env: who })
   if (merged.ok) return makeCommit(work, await askGitLine(worktree.top, ['write-tree']))
-  const stop = { kind: 'merge', head, base, tip: onto, stopped: null } as const
+  const stop = { kind: 'merge', head, base, tip: onto, stopped: null, message: mergeMessage(work) } as const
   return (await noteConflict(worktree, stop)) ?? brokenReplay('merge', merged.stderr || merged.stdout)
 }
 
@@ -93,8 +93,14 @@ async function isMergeOnto({ repository, head }: ReplayRequest['merge'], onto: s
   return first === onto && second !== undefined
 }
 
+/** The message of a merge, also of one that had conflicts: that is accepted as it is (`isMergeOnto`). */
+function mergeMessage({ merge, title }: Pick<ReplayRequest, 'merge' | 'title'>): string {
+  return `Merge ${merge.branch}: ${title}\n`
+}
+
+/** A squash of one commit keeps the message of that commit. */
 async function commitMessage({ merge, worktree, title }: ReplayRequest): Promise<string> {
-  if (merge.strategy === 'merge') return `Merge ${merge.branch}: ${title}\n`
+  if (merge.strategy === 'merge') return mergeMessage({ merge, title })
   const range = `${merge.base}..${merge.head}`
   const count = Number(await askGitLine(worktree.top, ['rev-list', '--count', '--no-merges', range]))
   if (count === 1) return (await git(worktree.top, ['log', '--no-merges', '--format=%B', '-1', range])).stdout

@@ -41,6 +41,8 @@ const NotedReplay = z.object({
   stopped: z.string().nullable(),
   /** The commit of the resolution, from when it exists until the rest is applied: after a death pcc goes on from it. */
   resolved: z.string().nullable().default(null),
+  /** The message of the merge commit that the resolution becomes. A rebase has none, and notes of earlier versions too. */
+  message: z.string().optional(),
 })
 export type NotedReplay = z.infer<typeof NotedReplay>
 

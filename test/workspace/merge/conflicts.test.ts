@@ -44,6 +44,8 @@ for (const strategy of ['rebase', 'merge', 'squash'] as const) {
     assert.equal(world.git('status', '--porcelain'), '')
     const merges = world.git('rev-list', '--merges', '--count', 'main').trim()
     assert.equal(merges, strategy === 'merge' ? '1' : '0')
+    const message = strategy === 'merge' ? 'Merge pcc/t-000001: t-000001' : 'work of t-000001'
+    assert.equal(world.git('log', '-1', '--format=%B', 'main').trimEnd(), message)
     if (strategy === 'merge')
       assert.match(world.git('log', '-1', '--format=%s', 'main^1'), /by hand/, 'the target comes first')
   })
