@@ -152,29 +152,34 @@ export function lastWords(vendor: HookVendor, lines: readonly string[]): string 
   return lines.flatMap(line => CopilotWords.safeParse(parseJson(line)).data?.data.content ?? []).at(-1) ?? ''
 }
 
+/** `claude-haiku-4-5-20251001`, `claude-opus-4-5@20251101`, `gpt-5-2025-08-07`. */
+const DATED = '[-@]\\d{8}|-\\d{4}-\\d\\d-\\d\\d|-latest'
+
 /**
  * List prices in US dollars for a million tokens, input and output, in the autumn of 2026: those of Claude as Claude Code 2.1.325 itself counts
- * them (an end-to-end test compares), the others as their vendors published them. The first match counts. A model that is missing has no
- * estimate: a wrong number would be worse than none.
+ * them (an end-to-end test compares), the others as their vendors published them. Each row names its models whole, so that a later version has no
+ * price until it gets a row: a wrong number would be worse than none. Dates after a name need no row.
  */
-const PRICES: readonly (readonly [model: RegExp, input: number, output: number])[] = [
-  [/^claude-opus-5[.-]5/, 4, 20],
-  [/^claude-opus-(4[.-][5-9]|5$)/, 5, 25],
-  [/^claude-sonnet-5/, 2, 10],
-  [/^claude-sonnet-4/, 3, 15],
-  [/^claude-haiku-5[.-]5/, 0.1, 0.5],
-  [/^claude-haiku-4[.-]5/, 1, 5],
-  [/^claude-fable-5[.-]2/, 8, 40],
-  [/^gpt-5\.5$/, 5, 30],
-  [/^gpt-5\.4$/, 2.5, 15],
-  [/^gpt-5\.[23](-codex)?$/, 1.75, 14],
-  [/^gpt-5(\.1)?(-codex)?$/, 1.25, 10],
-  [/^gpt-5-mini$/, 0.25, 2],
-  [/^gemini-3(\.1)?-pro/, 2, 12],
-  [/^gemini-3-flash/, 0.5, 3],
-  [/^gemini-2\.5-pro/, 1.25, 10],
-  [/^gemini-2\.5-flash$/, 0.3, 2.5],
-]
+export const PRICES: readonly (readonly [model: RegExp, input: number, output: number])[] = (
+  [
+    ['claude-opus-5[.-]5', 4, 20],
+    ['claude-opus-(4[.-][5-8]|5)', 5, 25],
+    ['claude-sonnet-5([.-]5)?', 2, 10],
+    ['claude-sonnet-4([.-][056])?', 3, 15],
+    ['claude-haiku-5[.-]5', 0.1, 0.5],
+    ['claude-haiku-4[.-]5', 1, 5],
+    ['claude-fable-5[.-]2', 8, 40],
+    ['gpt-5\\.5', 5, 30],
+    ['gpt-5\\.4', 2.5, 15],
+    ['gpt-5\\.[23](-codex)?', 1.75, 14],
+    ['gpt-5(\\.1)?(-codex)?', 1.25, 10],
+    ['gpt-5-mini', 0.25, 2],
+    ['gemini-3(\\.1)?-pro(-(preview|exp|\\d)[\\w-]*)?', 2, 12],
+    ['gemini-3-flash(-(preview|exp|\\d)[\\w-]*)?', 0.5, 3],
+    ['gemini-2\\.5-pro(-(preview|exp|\\d)[\\w-]*)?', 1.25, 10],
+    ['gemini-2\\.5-flash', 0.3, 2.5],
+  ] as const
+).map(([model, ...price]) => [new RegExp(`^(${model})(${DATED})?(\\[1m\\])?$`), ...price])
 /** What a token from a cache costs of a usual one, at each of these vendors; and what it costs to put one there. */
 const CACHE_READ = 0.1
 const CACHE_WRITE = 1.25

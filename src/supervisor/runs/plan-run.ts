@@ -52,8 +52,11 @@ export function expectCosts(steps: readonly { model: string | null }[], past: re
     const price = listPrice(model)
     const priced = price ? past.filter(({ answered }) => listPrice(answered)) : []
     if (!price || priced.length === 0) return { model, tasks, by: null, cost_usd: null, attempts: 0 }
-    // Input and output have the same ratio at each vendor of the list, so that one of them is enough to compare two models.
-    const ratio = ({ answered }: ModelCost) => price.input / (listPrice(answered)?.input ?? price.input)
+    // How much of a cost was input is not stored, and output costs another multiple of input with other models: the two count alike.
+    const ratio = ({ answered }: ModelCost) => {
+      const known = listPrice(answered) ?? price
+      return (price.input / known.input + price.output / known.output) / 2
+    }
     return { model, tasks, by: 'prices', ...sumCosts(priced, tasks, ratio) }
   })
   return models.toSorted((a, b) => b.tasks - a.tasks)

@@ -140,4 +140,8 @@ test('a model without a history is estimated from the list prices of one that ha
   )
   assert.deepEqual(known, { model: 'claude-opus-4-5', tasks: 2, cost_usd: 2, by: 'prices', attempts: 4 })
   assert.deepEqual(unknown, { model: 'opus', tasks: 1, cost_usd: null, by: null, attempts: 0 })
+  const other = { model: null, answered: 'gpt-5.4', attempts: 1, cost_usd: 60 }
+  const [cheaper] = expectCosts([{ model: 'gpt-5.3-codex' }], [other])
+  // $1.75 and $14 for a million tokens in and out instead of $2.50 and $15: between 70 % and 93 %.
+  assert.equal(Math.round(cheaper?.cost_usd ?? 0), 49)
 })
