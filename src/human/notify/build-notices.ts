@@ -235,13 +235,13 @@ function firstLines(text: string): string {
     .join('\n')
 }
 
-/** Sessions of one account hit the same limit one after the other; one notice is sent for all. */
 /** What an agent that a person started says to them: it waits, or something failed. The feature that stores it does so once. */
 function agentNotice({ id, body }: EventOf<'agent.notified'>): Notice {
   const kind = /error|fail/i.test(body.type ?? '') ? 'error' : 'question'
   return { kind, key: `notified:${id}`, title: `${body.vendor} in ${basename(body.project)}`, text: body.text }
 }
 
+/** Sessions of one account hit the same limit one after the other; one notice is sent for all. */
 async function limitNotice({ time, subject, body }: EventOf<'limit.hit'>, deps: NoticeDeps): Promise<Notice> {
   const hour = Math.floor(time / 3_600_000)
   const key = `limit:${body.window ?? ''}:${body.resets_at ?? `hour ${hour}`}`
@@ -340,7 +340,6 @@ export function reportNotice({ id, body }: EventOf<'report.made'>): Notice | und
   }
 }
 
-/** A budget is nearly spent, or that of the day is spent: sent once per budget, whichever session hit it. */
 function webhookNotice({ id, body: { name, problem } }: EventOf<'webhook.given_up'>): Notice {
   return {
     kind: 'error',
@@ -350,6 +349,7 @@ function webhookNotice({ id, body: { name, problem } }: EventOf<'webhook.given_u
   }
 }
 
+/** A budget is nearly spent, or that of the day is spent: sent once per budget, whichever session hit it. */
 export function budgetNotice(event: EventOf<'budget.warned'> | EventOf<'budget.spent'>): Notice | undefined {
   const { kind, body } = event
   // Other spent budgets open a decision, which has its own notice.

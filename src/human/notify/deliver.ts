@@ -250,15 +250,14 @@ function composeRollUp(rows: DueNotice[], sound: boolean): NotifyMessage {
 }
 
 /** What a person must act on comes first. */
-const ORDER: readonly NoticeKind[] = ['question', 'error', 'report', 'rate_limit', 'complete']
-
 const NOUNS: Record<NoticeKind, (count: number) => string> = {
   question: count => (count === 1 ? 'question waiting' : 'questions waiting'),
   error: count => (count === 1 ? 'failure' : 'failures'),
-  rate_limit: count => (count === 1 ? 'limit hit' : 'limits hit'),
   report: count => (count === 1 ? 'report' : 'reports'),
+  rate_limit: count => (count === 1 ? 'limit hit' : 'limits hit'),
   complete: count => (count === 1 ? 'session completed' : 'sessions completed'),
 }
+const ORDER = Object.keys(NOUNS) as NoticeKind[]
 
 type QuietSettings = Pick<NotifySettings, 'quiet_hours' | 'working_days' | 'wake_for'>
 

@@ -123,7 +123,7 @@ const CURSOR_STEP = 1_000
 const STALE_MS = DAY_MS
 
 export interface WatchEvents {
-  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events' | 'runs'>
+  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events' | 'runs' | 'tasks'>
   channels: readonly ChannelName[]
   /** The switches for a project, by its directory. */
   settingsFor(project: string | undefined): Promise<Pick<NotifySettings, Switch>>
@@ -170,7 +170,10 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const notices = (await buildNotices(event, watch)).filter(({ decision }) => decision || !isStale)
   const needs = watch.needs && mayChangeNeeds(event) ? await needNotices(await watch.needs(), watch) : undefined
   if (notices.length === 0 && !needs) return false
-  const row = (await store.sessions.get(event.subject)) ?? (await store.runs.get(event.subject))
+  const row =
+    (await store.sessions.get(event.subject)) ??
+    (await store.runs.get(event.subject)) ??
+    (await store.tasks.get(event.subject))
   const project = event.kind === 'agent.notified' ? event.body.project : row?.project
   const all = [...notices.map(notice => ({ notice, project })), ...(needs ?? [])]
   const wanted: Notice[] = []
