@@ -110,7 +110,6 @@ const WRONG_ON_PURPOSE = 'docs/bad-input.md'
 
 const GLOBAL_FLAGS = ['--config', '--data-dir', '--verbose', '--quiet', '--version', '--help']
 
-/** The help of a command. An unknown word gets the help of the command before it, which has another first line. */
 /** Prints the help of all commands from one process: a start for each costs more than all other tests of this file. */
 const HELPER = `
 const { runProgram } = await import(process.argv[1])
@@ -143,6 +142,7 @@ function helpOfAll(t: TestContext, calls: string[][]): Map<string, string> {
   return new Map(asked)
 }
 
+/** The help of a command. An unknown word gets the help of the command before it, which has another first line. */
 function helpOf(help: Map<string, string>, words: string[], page: string): string {
   const name = `pcc ${words.join(' ')}`
   const text = help.get(words.join(' ')) ?? ''

@@ -1,3 +1,4 @@
+import { unreachable } from '../../base/errors.ts'
 import { findUnlisted } from '../../domain/assessment.ts'
 import {
   type Purpose,
@@ -216,10 +217,24 @@ export async function commitsIn(project: string, since: number, until: number): 
  */
 export async function listMergedCommits({ repository, base, head, result, strategy }: MergedRange): Promise<Commit[]> {
   if (base === null || head === null || result === null) return []
-  const count =
-    strategy === 'squash' ? 1 : Number(await readGit(repository, ['rev-list', '--count', `${base}..${head}`]))
-  const range = strategy === 'merge' && count > 0 ? [`${base}..${head}`] : [`--max-count=${count || 1}`, result]
+  const range = await madeCommits({ repository, base, head, result, strategy })
   return readCommits(await readGit(repository, ['log', FORMAT, `--max-count=${MAX_COMMITS}`, ...range])).reverse()
+}
+
+/** Which commits on the target are a task's, as words for `git log`. */
+async function madeCommits({ repository, base, head, result, strategy }: MergedRange): Promise<string[]> {
+  const last = (count: number) => [`--max-count=${count}`, `${result}`]
+  const count = async () => Number(await readGit(repository, ['rev-list', '--count', `${base}..${head}`]))
+  switch (strategy) {
+    case 'rebase':
+      return last((await count()) || 1)
+    case 'merge':
+      return (await count()) > 0 ? [`${base}..${head}`] : last(1)
+    case 'squash':
+      return last(1)
+    default:
+      return unreachable(strategy)
+  }
 }
 
 type MergedRange = Pick<Merge, 'repository' | 'base' | 'head' | 'result' | 'strategy'>
