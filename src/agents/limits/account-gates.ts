@@ -79,7 +79,10 @@ export function decideAdmission(gates: (AccountGate | undefined)[], now: number)
 
 /** The first wait after a limit without a known reset; each later one is twice as long. */
 export const FIRST_PROBE_MS = MINUTE_MS
-/** The longest of these waits. A refused try costs nothing, but tries must not be frequent. */
+/**
+ * The longest of these waits. A refused try costs nothing, but tries must not be frequent. Failover takes such a wait for the length of the limit:
+ * with a `failover.after_minutes` that is as long as this, no task would change agents because of a limit without a reset.
+ */
 const LONGEST_PROBE_MS = 30 * MINUTE_MS
 /** A fault may be mended at any time, and a single refused call may be a mistake of the vendor: 5 s, 15 s, 45 s … up to this. */
 const LONGEST_FAULT_MS = 10 * MINUTE_MS

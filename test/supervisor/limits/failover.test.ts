@@ -59,6 +59,20 @@ test('a limit within the threshold is waited for; failover.after_minutes says ho
   assert.deepEqual(who(hasty.opened), ['claude', 'codex'])
 })
 
+test('of a limit without a reset the guessed wait counts: the task changes agents when that has grown beyond the threshold', async t => {
+  const failure = { kind: 'limit', message: 'full', limit: { source: 'result', message: 'full' } } as const
+  const world = await severalAgents(t, { claude: () => ({ failure }) })
+  const id = await world.begin()
+  for (const minutes of [1, 2, 4, 8]) {
+    const tries = world.opened.length
+    await world.when(id, isLimited)
+    world.pass(minutes * 1.2 * MINUTE)
+    while (world.opened.length <= tries) await new Promise(resolve => setImmediate(resolve))
+  }
+  await world.when(id, isComplete)
+  assert.deepEqual(who(world.opened), [...Array(5).fill('claude'), 'codex'], 'the fifth wait would be 16 minutes')
+})
+
 test('without failover.agents nothing changes hands, and failover.on leaves limits alone where it does not name them', async t => {
   for (const settings of [{ PCC_FAILOVER_AGENTS: '' }, { PCC_FAILOVER_ON: 'outage' }]) {
     const world = await severalAgents(
