@@ -156,7 +156,7 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   in_place?: string | undefined
   /** The git tree of the project when the session began, if the agent works in the project itself. */
   began?: string | undefined
-  /** How far the completed work has come: verified, merged. */
+  /** Completion: how far the finished work has come, verified or merged. The name is stored. */
   landing?: CompletionProgress | undefined
 }
 
