@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
 import { SETTING_KEYS, settingOf, type Values } from '../../../src/domain/config/settings.ts'
 import type { NewEvent } from '../../../src/domain/event.ts'
 import { readChannelSetup } from '../../../src/human/notify/channel-setup.ts'
 import { quietUntil } from '../../../src/human/notify/deliver.ts'
 import type { Channel, NotifyMessage } from '../../../src/human/notify/notice.ts'
 import { openChannel } from '../../../src/human/notify/open-channel.ts'
+import { openTasks } from '../../../src/tasks/tasks.ts'
+import { keepRun } from '../../store/an-attempt.ts'
 import { deliverSteps } from './deliver-steps.ts'
 import { fakeDesktop, notifyWorld, receiver, settingsWith } from './notify-harness.ts'
 
@@ -222,3 +225,21 @@ test('notifications.remind_minutes and .reminders: what still waits is told agai
 async function open(name: Channel['name'], values: Partial<Values>, env = {}): Promise<Channel> {
   return openChannel(name, { settings: settingsWith(values), env, ring: async () => {} })
 }
+
+test('what a notice is about belongs to a project, be it a session, a run or a task: the switches of that project count', async t => {
+  const world = await notifyWorld(t)
+  const request = { session_id: null, project: '/home/ann/shop', text: 'one', title: 'one' }
+  const tasks = openTasks({ store: world.store, clock: systemClock })
+  const task = await world.store.transaction(tx => tasks.submit(request, tx))
+  const asked: string[] = []
+  const settings = async (project?: string) => {
+    if (project !== undefined) asked.push(project)
+    return settingsWith({ 'notifications.desktop': false, 'notifications.slack.webhook': 'http://127.0.0.1:9' })
+  }
+  const about = (subject: string) => ({ actor: 'daemon', subject, kind: 'limit.hit' as const, body: { message: 'x' } })
+  await keepRun(world.store, 'r-1', '/home/ann/other')
+  await world.append(about(task.id), about('r-1'), about('s-1'))
+  world.start({ values: {}, settings })
+  while (asked.length < 3) await new Promise(resolve => setTimeout(resolve, 5))
+  assert.deepEqual(asked.slice(0, 3), ['/home/ann/shop', '/home/ann/other', '/home/ann/shop'])
+})

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/base/clock.ts'
 import type { EventBody } from '../../../src/domain/event.ts'
 import type { Need, Needs } from '../../../src/domain/needs.ts'
 import { CHANNELS } from '../../../src/domain/option-values.ts'
@@ -10,8 +9,6 @@ import { openEscalations } from '../../../src/human/escalations.ts'
 import { readChannelSetup } from '../../../src/human/notify/channel-setup.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { listNeeds } from '../../../src/supervisor/report/needs.ts'
-import { openTasks } from '../../../src/tasks/tasks.ts'
-import { keepRun } from '../../store/an-attempt.ts'
 import { AN_ESCALATION } from '../../support/an-escalation.ts'
 import { tempDir } from '../../support/world.ts'
 import { fakeDesktop, notifyWorld, receiver, settingsWith } from './notify-harness.ts'
@@ -359,29 +356,6 @@ test('events that nobody is told of are written down as seen only every thousand
   await ntfy.nth(1)
   assert.deepEqual(seen.slice(0, 1), [1000], 'when the first notice is made')
   assert.equal(await world.store.outbox.cursor('notifications'), 1501)
-})
-
-test('what a notice is about belongs to a project, be it a session, a run or a task: the switches of that project count', async t => {
-  const world = await notifyWorld(t)
-  const ntfy = await receiver(t)
-  const request = { session_id: null, project: '/home/ann/shop', text: 'one', title: 'one' }
-  const tasks = openTasks({ store: world.store, clock: systemClock })
-  const task = await world.store.transaction(tx => tasks.submit(request, tx))
-  const asked: (string | undefined)[] = []
-  const settings = async (project?: string) => {
-    asked.push(project)
-    return settingsWith({ 'notifications.desktop': false, ...NTFY(ntfy.url) })
-  }
-  const about = (subject: string) => ({ actor: 'daemon', subject, kind: 'limit.hit' as const, body: { message: 'x' } })
-  await keepRun(world.store, 'r-1', '/home/ann/other')
-  await world.append(about(task.id), about('r-1'), about('s-1'))
-  world.start({ values: {}, settings })
-  await ntfy.nth(1)
-  await settled(world.store)
-  assert.deepEqual(
-    asked.filter(project => project !== undefined),
-    ['/home/ann/shop', '/home/ann/other', '/home/ann/shop'],
-  )
 })
 
 test('what is followed waits without a timer, so that an idle daemon does nothing', async t => {
