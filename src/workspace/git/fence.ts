@@ -122,7 +122,12 @@ async function hideFiles(
   const hidden = realPaths(folders.filter(path => path !== '/'))
   const isHidden = (path: string) => hidden.some(folder => isInside(path, folder))
   const ignored = Object.entries(env).find(([, value]) => value === 'core.excludesFile')?.[0]
-  const named = [env['GIT_EXEC_PATH'], env[ignored?.replace('KEY', 'VALUE') ?? '']].flatMap(path => path ?? [])
+  const named = [
+    env['GIT_EXEC_PATH'],
+    env[ignored?.replace('KEY', 'VALUE') ?? ''],
+    // Objects that pcc has hashed and set aside.
+    env['GIT_OBJECT_DIRECTORY'],
+  ].flatMap(path => path ?? [])
   // Objects that the repository borrows from another one.
   const borrowed = borrows && (await readTextIfAny(join(common, 'objects/info/alternates')).catch(() => ''))
   const lenders = (borrowed || '').split('\n').filter(line => isAbsolute(line))
