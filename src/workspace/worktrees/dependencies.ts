@@ -245,15 +245,22 @@ export async function findInstalledFolders(top: string): Promise<string[]> {
 export interface DependencyEntry {
   /** Relative to the folder. */
   path: string
+  /** In a cache not before `placed`. */
   changed: number
+  /** When a folder above it may have been put there: that changes the time of the folder and of its parent, and of no file. */
+  placed: number
+  /** Tells it from a file that takes its place together with its folder, which changes no time of a file. */
+  inode: number
   /** `odd`: a pipe or the like, or what has a name that is no text. */
   kind: 'file' | 'link' | 'odd'
 }
 
 export interface DependencyFolder {
+  /** When something came into the folder itself, or it was put there. */
+  placed: number
   /** The latest change time of any entry. */
   latest: number
-  /** A hash of all paths. */
+  /** A hash of all paths and inodes. */
   names: string
   entries: DependencyEntry[]
   /** Files that Python has compiled: it would run them instead of their sources, and makes them again where they are missing. */
@@ -272,19 +279,27 @@ export async function readDependencyFolder(
   folder: string,
   { all = false }: { all?: boolean } = {},
 ): Promise<DependencyFolder | undefined> {
-  if (!(await lstat(folder).catch(() => undefined))?.isDirectory()) return undefined
+  const top = await lstat(folder).catch(() => undefined)
+  if (!top?.isDirectory()) return undefined
   const found = {
     entries: [] as DependencyEntry[],
     compiled: [] as DependencyEntry[],
     private: [] as DependencyEntry[],
   }
   const { entries, compiled } = found
-  const open = ['']
-  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+  const open = [{ at: '', own: top.ctimeMs, placed: 0, isCache: false }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { at, own, placed, isCache } = next
     const listed = await readdir(join(folder, at), { withFileTypes: true }).catch(() => undefined)
-    if (!listed) entries.push({ path: at, changed: Date.now(), kind: 'odd' })
+    if (!listed) entries.push({ path: at, changed: Date.now(), placed, inode: 0, kind: 'odd' })
     const here = (listed ?? []).filter(({ name }) => all || at !== '' || !isPrivateCache(folder, name))
-    for (const entry of here) if (entry.isDirectory()) open.push(join(at, entry.name))
+    const below = here.filter(entry => entry.isDirectory()).map(({ name }) => name)
+    const times = await Promise.all(below.map(name => changeTimeOf(join(folder, at, name))))
+    for (const [index, name] of below.entries()) {
+      const isOne = isCache || name === '__pycache__' || (at === '' && isPrivateCache(folder, name))
+      const time = times[index] ?? 0
+      open.push({ at: join(at, name), own: time, placed: Math.max(placed, Math.min(own, time)), isCache: isOne })
+    }
     const files = here.filter(entry => !entry.isDirectory())
     for (let first = 0; first < files.length; first += AT_ONCE) {
       const chunk = files.slice(first, first + AT_ONCE)
@@ -293,7 +308,8 @@ export async function readDependencyFolder(
           const path = join(at, entry.name)
           const stats = await lstat(join(folder, path)).catch(() => undefined)
           const kind = !stats ? 'odd' : entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'link' : 'odd'
-          return { path, changed: stats?.ctimeMs ?? Date.now(), kind }
+          const changed = Math.max(isCache ? placed : 0, stats?.ctimeMs ?? Date.now())
+          return { path, changed, placed, inode: stats?.ino ?? 0, kind }
         }),
       )
       for (const entry of read) {
@@ -305,8 +321,18 @@ export async function readDependencyFolder(
   const records = found.private.filter(({ path }) => RECORDS.has(path))
   const latest = [...entries, ...records].reduce((most, { changed }) => Math.max(most, changed), 0)
   const names = createHash('sha256')
-  for (const path of entries.map(entry => entry.path).sort()) names.update(`${path}\0`)
-  return { latest, names: names.digest('hex'), ...found, isOdd: entries.some(({ kind }) => kind === 'odd') }
+  for (const line of entries.map(({ path, inode }) => `${path}\0${inode}\0`).sort()) names.update(line)
+  return {
+    placed: top.ctimeMs,
+    latest,
+    names: names.digest('hex'),
+    ...found,
+    isOdd: entries.some(({ kind }) => kind === 'odd'),
+  }
+}
+
+async function changeTimeOf(path: string): Promise<number> {
+  return (await lstat(path).catch(() => undefined))?.ctimeMs ?? Date.now()
 }
 
 /** Installers keep packages and commands in these; other names that begin with a dot are data of tools. */

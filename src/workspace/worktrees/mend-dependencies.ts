@@ -209,7 +209,7 @@ export interface MirrorRequest {
   /** The current content of the worktree's folder. */
   now: DependencyFolder
   project: DependencyFolder
-  /** A file with a later change time was changed after the set-up. */
+  /** A file that was changed later, or whose folder was, may be another one than was set up. */
   since: number
   /** Restores only packages that both have in the same version, since the work changes what is to be installed. */
   onlySame: boolean
@@ -238,7 +238,7 @@ async function mirrorFolder({
   }
   const mended: string[] = []
   const added: string[] = []
-  for (const entry of now.entries.filter(({ changed }) => changed > since)) {
+  for (const entry of now.entries.filter(({ changed, placed }) => Math.max(changed, placed) > since)) {
     const original = wanted.get(entry.path)
     if (original && (await isEqual(entry, original, both))) continue
     if (onlySame && !(original && (await isSame(entry.path)))) {

@@ -64,7 +64,7 @@ async function isUnchanged(row: WorktreeRow, noted: NotedWarmFile): Promise<bool
 /** Files that tools write again by themselves: compiled Python, and caches in `node_modules`. */
 const IN_CACHE = /(^|\/)__pycache__\/|^\.(cache|vite|vite-temp|vitest)\/|\.tsbuildinfo$/
 
-interface FileState extends Pick<DependencyFolder, 'latest' | 'names'> {
+interface FileState extends Pick<DependencyFolder, 'placed' | 'latest' | 'names'> {
   private: DependencyEntry[]
 }
 
@@ -72,10 +72,11 @@ interface FileState extends Pick<DependencyFolder, 'latest' | 'names'> {
 async function readState(top: string, path: string): Promise<FileState | undefined> {
   const stats = await lstat(join(top, path)).catch(() => undefined)
   if (stats?.isFile() || stats?.isSymbolicLink())
-    return { latest: stats.ctimeMs, names: stats.isFile() ? 'file' : 'link', private: [] }
+    return { placed: 0, latest: stats.ctimeMs, names: stats.isFile() ? 'file' : 'link', private: [] }
   const folder = await readDependencyFolder(join(top, path), { all: true })
   if (!folder || folder.isOdd) return undefined
-  return { latest: folder.latest, names: folder.names, private: [...folder.private, ...folder.compiled] }
+  const { placed, latest, names, compiled } = folder
+  return { placed, latest, names, private: [...folder.private, ...compiled] }
 }
 
 /** Installers write these last: where none of them changed in the project's folder, its packages are those that were copied. */
@@ -103,7 +104,10 @@ export async function noteWarmFiles(row: WorktreeRow, { copied, made, kept, setu
   for (const folder of new Set([...copied, ...made].filter(path => !isCache(path)))) {
     const state = await readState(row.top, folder)
     if (!state || kept.some(noted => noted.folder === folder)) continue
-    const all = state.private.reduce((latest, { changed }) => Math.max(latest, changed), state.latest)
+    const all = state.private.reduce(
+      (latest, { changed }) => Math.max(latest, changed),
+      Math.max(state.placed, state.latest),
+    )
     const isCopied = copied.includes(folder)
     const source = isCopied ? await fingerprintSource(row, folder) : null
     entries.push({ folder, latest: state.latest, names: state.names, copied: isCopied, all, source })

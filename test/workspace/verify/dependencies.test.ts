@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { openGuard } from '../../../src/base/process/guardian.ts'
@@ -97,6 +107,32 @@ test('a package that is edited, taken away or led elsewhere by a link is as in t
   const result = await look(3)
   assert.match(result.findings.map(({ text }) => text).join(), /node_modules was gone/)
   assert.equal(result.status, 'failed')
+})
+
+test('a folder that takes the place of a package is not believed, although no file in it has changed', async t => {
+  const { made, worktree, look } = await world(t)
+  const modules = join(worktree.top, 'node_modules')
+  assert.equal((await look()).status, 'failed')
+  write(made.project, {
+    'node_modules/other/package.json': '{"version":"1.0.0"}\n',
+    'node_modules/other/main.js': 'other\n',
+  })
+  write(worktree.top, {
+    'node_modules/other/package.json': '{"version":"1.0.0"}\n',
+    'node_modules/other/main.js': 'other\n',
+  })
+  await look(2)
+  for (const [from, to] of [
+    ['lib', 'third'],
+    ['other', 'lib'],
+    ['third', 'other'],
+  ] as const)
+    renameSync(join(modules, from), join(modules, to))
+  const { checks } = await look(3)
+  const report = checks.find(({ gate }) => gate === 'dependencies')?.findings[0]?.text ?? ''
+  assert.match(report, /node_modules\/lib\/main\.js/)
+  assert.equal(readFileSync(join(modules, 'lib/main.js'), 'utf8'), 'lib\n')
+  assert.equal(readFileSync(join(modules, 'other/main.js'), 'utf8'), 'other\n')
 })
 
 test('the same files installed once more are no finding', async t => {

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, existsSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Worktree } from '../../../src/domain/worktree.ts'
@@ -11,7 +21,12 @@ import { insertRun, openWorktreeFixture, write } from './worktree-fixture.ts'
 // Dependencies stay in a slot for the next task, if nobody has changed them since they were set up.
 
 async function openWarmWorld(t: TestContext, settings: Partial<WorktreeSettings> = {}) {
-  const project = gitProject(t, { '.gitignore': 'node_modules/\nmade/\n', 'package.json': '{}\n', 'a.txt': 'a\n' })
+  const project = gitProject(t, {
+    '.gitignore': 'node_modules/\nmade/\n',
+    'package.json': '{}\n',
+    'a.txt': 'a\n',
+    'twin/index.js': 'evil\n',
+  })
   const fixture = await openWorktreeFixture(t, { project, settings })
   const { store } = fixture.deps
   await insertRun(store, project)
@@ -52,6 +67,11 @@ test('a copy of dependencies stays while nobody changes it, and is made anew aft
       writeFileSync(file, 'M\n')
       utimesSync(file, copied.atime, copied.mtime)
     },
+    'a folder in the place of a package': () => {
+      renameSync(join(top, 'node_modules/m'), join(top, 'old'))
+      renameSync(join(top, 'twin'), join(top, 'node_modules/m'))
+      renameSync(join(top, 'old'), join(top, 'twin'))
+    },
     'a new file': () => write(top, { 'node_modules/new/index.js': 'evil\n' }),
     'a new link': () => symlinkSync('/etc/passwd', join(top, 'node_modules/.bin/evil')),
     'a changed record of the installer': () => appendFileSync(join(top, 'node_modules/.package-lock.json'), 'evil\n'),
@@ -66,6 +86,28 @@ test('a copy of dependencies stays while nobody changes it, and is made anew aft
     const left = ['new', '.bin/evil'].map(path => existsSync(join(top, 'node_modules', path)))
     assert.deepEqual(left, [false, false], name)
   }
+})
+
+test('a folder in the place of a cache is not there for the next task, although no file in it has changed', async t => {
+  const world = await openWarmWorld(t)
+  write(world.project, {
+    'node_modules/m/index.js': 'm\n',
+    'node_modules/m/__pycache__/m.pyc': 'compiled\n',
+    'node_modules/.cache/tool/x': 'project\n',
+  })
+  const current = await world.next()
+  const modules = join(current.top, 'node_modules')
+  for (const cache of ['.cache/tool', 'm/__pycache__']) {
+    renameSync(join(modules, cache), join(current.top, 'aside'))
+    renameSync(join(current.top, 'twin'), join(modules, cache))
+    renameSync(join(current.top, 'aside'), join(current.top, 'twin'))
+    rmSync(join(current.top, 'twin'), { recursive: true })
+    world.gitIn(current.top, 'checkout', '-q', '.')
+  }
+  await world.next(current)
+  assert.equal(readFileSync(join(modules, 'm/index.js'), 'utf8'), 'm\n')
+  for (const planted of ['.cache/tool/index.js', 'm/__pycache__/index.js'])
+    assert.equal(existsSync(join(modules, planted)), false, planted)
 })
 
 /** Tells a folder from one that was made in its place: a file system may use the number of a removed one again. */
