@@ -17,7 +17,11 @@ const Block = z.looseObject({
 })
 export type Block = z.infer<typeof Block>
 
-const count = z.number().nullish().catch(0)
+/** Code of an agent can write such messages: what no answer has counts as nothing, and nothing is given back. */
+const MOST_TOKENS = 1e12
+const tokens = z.number().min(0).max(MOST_TOKENS)
+const cost = z.number().min(0).max(1e6)
+const count = tokens.nullish().catch(0)
 const Usage = z.looseObject({
   input_tokens: count,
   output_tokens: count,
@@ -79,15 +83,15 @@ const User = z.looseObject({
 export type User = z.infer<typeof User>
 
 const ModelUsage = z.looseObject({
-  inputTokens: z.number().catch(0),
-  outputTokens: z.number().catch(0),
-  cacheReadInputTokens: z.number().catch(0),
-  cacheCreationInputTokens: z.number().catch(0),
+  inputTokens: tokens.catch(0),
+  outputTokens: tokens.catch(0),
+  cacheReadInputTokens: tokens.catch(0),
+  cacheCreationInputTokens: tokens.catch(0),
   contextWindow: z.number().optional().catch(undefined),
 })
 
 const PastSpending = z.looseObject({
-  total_cost_usd: z.number(),
+  total_cost_usd: cost,
   model_usage: z.record(z.string(), ModelUsage),
 })
 
@@ -107,7 +111,7 @@ const Result = z.looseObject({
   errors: z.array(z.string()).optional().catch(undefined),
   num_turns: z.number().catch(0),
   duration_ms: z.number().catch(0),
-  total_cost_usd: z.number().catch(0),
+  total_cost_usd: cost.catch(0),
   modelUsage: z.record(z.string(), ModelUsage).catch({}),
   permission_denials: z.array(z.unknown()).catch([]),
   api_error_status: z.number().nullish().catch(undefined),

@@ -16,6 +16,7 @@ export class ClaudeSpending {
   #past: Totals | undefined
   #exact = NOTHING
   #sinceExact = NOTHING
+  #reported = NOTHING
   #rounds = 0
   #context: number | undefined
   #window: number | undefined
@@ -69,10 +70,12 @@ export class ClaudeSpending {
     return this.#event()
   }
 
+  /** Totals only grow: code of an agent that writes a smaller one would give a budget back. */
   #event(): UsageEvent {
+    this.#reported = merge(this.#reported, sum(this.#exact, this.#sinceExact), Math.max)
     return {
       kind: 'usage',
-      ...sum(this.#exact, this.#sinceExact),
+      ...this.#reported,
       turns: this.#rounds,
       ...(this.#context !== undefined && { contextTokens: this.#context }),
       ...(this.#window !== undefined && { contextWindow: this.#window }),
@@ -111,23 +114,21 @@ function contextOf(usage: Usage): number {
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens
 }
 
-function sum(a: Totals, b: Totals): Totals {
+function merge(a: Totals, b: Totals, by: (one: number, other: number) => number): Totals {
   return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cacheReadTokens: a.cacheReadTokens + b.cacheReadTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    costUsd: a.costUsd + b.costUsd,
+    inputTokens: by(a.inputTokens, b.inputTokens),
+    outputTokens: by(a.outputTokens, b.outputTokens),
+    cacheReadTokens: by(a.cacheReadTokens, b.cacheReadTokens),
+    cacheWriteTokens: by(a.cacheWriteTokens, b.cacheWriteTokens),
+    costUsd: by(a.costUsd, b.costUsd),
   }
+}
+
+function sum(a: Totals, b: Totals): Totals {
+  return merge(a, b, (one, other) => one + other)
 }
 
 /** Never below zero: totals that shrink mean that the vendor started counting anew. */
 function subtract(whole: Totals, part: Totals): Totals {
-  return {
-    inputTokens: Math.max(0, whole.inputTokens - part.inputTokens),
-    outputTokens: Math.max(0, whole.outputTokens - part.outputTokens),
-    cacheReadTokens: Math.max(0, whole.cacheReadTokens - part.cacheReadTokens),
-    cacheWriteTokens: Math.max(0, whole.cacheWriteTokens - part.cacheWriteTokens),
-    costUsd: Math.max(0, whole.costUsd - part.costUsd),
-  }
+  return merge(whole, part, (all, one) => Math.max(0, all - one))
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readMessage } from '../../../src/agents/claude/messages.ts'
 import { ClaudeSpending } from '../../../src/agents/claude/spending.ts'
 import { claude } from '../claude-adapter.ts'
 import { World } from '../conformance/world.ts'
@@ -24,8 +25,25 @@ test('the cost that is told within a turn counts from the opening, and leaves th
   spending.onAnswer(answer('a'))
   assert.deepEqual(pick(spending.onCost(2.25)), { inputTokens: 100, costUsd: 0.25 })
   assert.deepEqual(pick(spending.onAnswer(answer('b'))), { inputTokens: 200, costUsd: 0.25 })
-  assert.deepEqual(pick(spending.onCost(1)), { inputTokens: 200, costUsd: 0 }, 'never below nothing')
+  assert.deepEqual(pick(spending.onCost(1)), { inputTokens: 200, costUsd: 0.25 }, 'never less than before')
   assert.deepEqual(pick(spending.onResult(totals(1200, 2.5) as unknown as Result)), { inputTokens: 200, costUsd: 0.5 })
+})
+
+test('a message that code of an agent wrote gives nothing back', () => {
+  const spending = new ClaudeSpending({ resumed: false })
+  spending.onAnswer(answer('a'))
+  for (const count of [-1_000_000_000, Number.NaN, 1e300]) {
+    const forged = {
+      type: 'assistant',
+      message: { id: `${count}`, model: 'm', content: [], usage: { input_tokens: count } },
+    }
+    const message = readMessage(forged)
+    assert.ok(message?.type === 'assistant')
+    assert.equal(spending.onAnswer(message)?.inputTokens, 100, `${count}`)
+  }
+  const result = readMessage({ type: 'result', subtype: 'success', is_error: false, ...totals(-5, -7) })
+  assert.ok(result?.type === 'result')
+  assert.deepEqual(pick(spending.onResult(result)), { inputTokens: 100, costUsd: 0 })
 })
 
 function pick(event: { inputTokens: number; costUsd: number } | undefined) {
