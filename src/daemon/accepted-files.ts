@@ -9,7 +9,7 @@ import {
 } from '../base/accepted-file.ts'
 import type { AppPaths } from '../base/app-paths.ts'
 import { AppError } from '../base/errors.ts'
-import { userRulesFile } from '../policy/verdict/find-rules.ts'
+import { userRulesFile } from '../policy/verdict/rules-file.ts'
 import { readAcceptedFiles } from '../store/accepted-files.ts'
 import type { Store } from '../store/store.ts'
 

@@ -7,8 +7,7 @@ import { isInside } from '../base/is-inside.ts'
 import { lookUp } from '../base/is-there.ts'
 import { isObject } from '../base/json.ts'
 import { parseToml } from '../base/toml.ts'
-import { findInProject } from './verdict/find-rules.ts'
-import { parseRules } from './verdict/rules-file.ts'
+import { findInProject, parseRules } from './verdict/rules-file.ts'
 
 /**
  * Files that a person or a project lays over the defaults: `policies/*.toml` (rules), `profiles/<role>.toml` (presets of a role) and

@@ -101,7 +101,7 @@ async function findProblem(
   const [{ checkConfigText }, { parseRules }, { userRulesFile }] = await Promise.all([
     import('../../domain/config/layers.ts'),
     import('../../policy/verdict/rules-file.ts'),
-    import('../../policy/verdict/find-rules.ts'),
+    import('../../policy/verdict/rules-file.ts'),
   ])
   try {
     if (path === userRulesFile({ home })) parseRules(path, content)

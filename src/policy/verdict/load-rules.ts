@@ -2,9 +2,15 @@ import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { AppError } from '../../base/errors.ts'
 import { filesIn } from '../layers.ts'
-import { findInProject, findProjectRules, userRulesFile } from './find-rules.ts'
 import type { PolicyRule } from './rules.ts'
-import { parseRules, readRules, type WrittenRule } from './rules-file.ts'
+import {
+  findInProject,
+  findProjectRules,
+  parseRules,
+  readRules,
+  userRulesFile,
+  type WrittenRule,
+} from './rules-file.ts'
 
 export interface LoadRulesOptions {
   paths: Pick<AppPaths, 'home' | 'accepted'>

@@ -4,9 +4,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { findingsInRules } from '../../../src/policy/trust/findings.ts'
 import { addRule, removeRule } from '../../../src/policy/verdict/edit-rules.ts'
-import { findProjectRules, projectRulesFile, userRulesFile } from '../../../src/policy/verdict/find-rules.ts'
 import { openRules } from '../../../src/policy/verdict/load-rules.ts'
-import { parseRules, readRules } from '../../../src/policy/verdict/rules-file.ts'
+import {
+  findProjectRules,
+  parseRules,
+  projectRulesFile,
+  readRules,
+  userRulesFile,
+} from '../../../src/policy/verdict/rules-file.ts'
 import { tempDir } from '../../support/world.ts'
 
 function edited(t: TestContext, content: string) {
