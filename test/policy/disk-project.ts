@@ -77,8 +77,8 @@ function look(path: string): FoundFile | undefined {
 }
 
 const classifier = openClassifier({ realPath: path => path, look })
-export const judge = (tool: string, input: object) =>
-  classifier.classify({ tool, input, project: '/proj', home: '/home/u' }) as Assessment
+export const judge = (tool: string, input: object, { project = '/proj' } = {}) =>
+  classifier.classify({ tool, input, project, home: '/home/u' }) as Assessment
 export const isAsked = (found: Assessment) => found.risk === 'HIGH' || !judgePermission(found).approve
 
 /** Which commands are judged otherwise than they should be. */

@@ -1,6 +1,27 @@
 import type { Reason } from '../../domain/assessment.ts'
 import { expandBraces } from '../shell/expand.ts'
 
+/** What an agent is told to do with a page: what it says is to be read, not obeyed. */
+export function judgeOrders(prompt: string): Reason | undefined {
+  const order = prompt
+    .split(/(?<=[.!?;\n])\s+|\n/)
+    .find(sentence => (!ASKS.test(sentence) && OBEYS.test(sentence)) || THEN_OBEYS.test(sentence))
+  if (order === undefined) return undefined
+  return { code: 'net.orders', risk: 'MEDIUM', text: `what a page says would be obeyed: ${order.slice(0, 80)}` }
+}
+
+/** Sentences that ask about something. */
+const ASKS =
+  /^\s*(please\s+)?(how|what|which|who|why|when|where|is|are|does|do(?! (what|as|everything|exactly|all))|can|could|should|list|summari[sz]e|describe|explain|extract|show|find|give|get|tell|return|look|check|compare|identify)\b/i
+const DEEDS =
+  '(instructions?|steps?|commands?|directions?|directives?|orders?|scripts?|procedures?|guidance|prompts?|tasks?|rules|code)'
+const OBEYS = new RegExp(
+  `\\b(follow|obey|execute|carry out|comply with|act (up)?on|adhere to|do|run|perform|apply|install)\\s+(exactly\\s+|precisely\\s+)?(all|every|each|any|the|these|those|its|their|whatever|what)\\b[^.!?]{0,60}\\b${DEEDS}\\b|\\b(do|follow|obey)\\s+(exactly\\s+)?(what|whatever|as|everything|anything)\\b[^.!?]{0,40}\\b(says?|tells?|asks?|requests?|orders?|written|instructed|told)\\b|\\b(treat|regard|consider|take)\\b[^.!?]{0,60}\\bas\\b[^.!?]{0,30}\\b${DEEDS}\\b|\\bignore\\b[^.!?]{0,40}\\b(previous|earlier|prior|above|system|other)\\b`,
+  'i',
+)
+const THEN_OBEYS =
+  /\b(and|then|,)\s+(then\s+)?(follow|obey|execute|carry out|run|do|perform|apply|install)\s+(them|it|that|these|those|each|all|everything|whatever)\b/i
+
 /** Fetching a page is MEDIUM. An address that hands out credentials, holds a login, or is not of the web is HIGH. */
 export function judgeAddress(address: string): Reason {
   const url = URL.canParse(address) ? new URL(address) : undefined
@@ -22,13 +43,37 @@ export function judgeAddress(address: string): Reason {
     return { code: 'net.long', risk: 'MEDIUM', text: 'the address carries a lot of data' }
   if (carriesText(`${url.hostname} ${url.pathname}${url.search}${url.hash}`))
     return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text' }
-  if (LOGIN.test(url.search)) return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries a password' }
+  if (carriesLogin(address)) return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries a password' }
   if (actsOn(url)) return { code: 'net.change', risk: 'MEDIUM', text: `${address} sounds as if it changed something` }
   return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
 }
 
+/** Whether the query or the fragment of an address is a credential: a token, a signature, or the login of another address, also encoded. */
+function carriesLogin(address: string): boolean {
+  const tail = /[?#;].*$/s.exec(address)?.[0] ?? ''
+  return tail !== '' && decodeTwice(tail).some(text => LOGIN.test(text) || LOGIN_WITHIN.test(text))
+}
+
+/** A text, and what it is once and twice decoded. A sign that is no code stays. */
+export function decodeTwice(text: string): string[] {
+  const decode = (from: string) =>
+    from.replace(/(?:%[\da-f]{2})+/gi, code => (URL.canParse(`http://h/${code}`) ? tryDecode(code) : code))
+  const once = decode(text)
+  return [text, once, decode(once)]
+}
+
+function tryDecode(code: string): string {
+  try {
+    return decodeURIComponent(code)
+  } catch {
+    return code // no letters of any text
+  }
+}
+
 const LOGIN =
-  /[?&](access_?token|token|api_?key|passw(or)?d|pwd|secret|client_secret|credentials?|session_?id|private_key)=[^&]/i
+  /[?&#;](?:[\w-]*[_-])?(access_?token|refresh_?token|id_?token|token|api_?key|apikey|passw(or)?d|pwd|secret|client_secret|credentials?|session_?id|private_key|auth(key)?|jwt|sas|sig|signature|x-(amz|goog|oss|ms|cos)-(signature|security-token|credential)|awsaccesskeyid|key-pair-id|googleaccessid|sharedaccesssignature|subscription-key|code(?==[\w+/%=-]{32})|key(?==[\w+/%=-]{16}))=[^&]/i
+/** `postgres://user:password@host` in a value. */
+const LOGIN_WITHIN = /\b[a-z][a-z\d+.-]*:\/\/[^\s/@:?&]*:[^\s/@?&]{3,}@[\w[]/i
 
 /** An address whose last part is a deed. */
 export const ACTS =
@@ -133,8 +178,8 @@ export function judgeNetworkWord(word: string): Omit<Reason, 'at'> | undefined {
       return { code: 'net.metadata', risk: 'HIGH', text: `${host} hands out the credentials of the machine` }
     if (where === 'link' || where === 'cluster')
       return { code: 'net.inside', risk: 'MEDIUM', text: `${host} is inside the network` }
-    if (where === 'web' && carriesText(address))
-      return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text' }
+    if (where === 'web' && (carriesText(address) || carriesLogin(address)))
+      return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text, or a password' }
     if (/[[\]]/.test(host) && !/^\[[\da-f:.]*\]$/i.test(host))
       return { code: 'net.address', risk: 'MEDIUM', text: `${host} is a range of addresses` }
   }

@@ -1,16 +1,17 @@
 import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath } from '../paths/fence.ts'
 import { explainWideRead, judgePath } from '../paths/judge-path.ts'
-import { globFindsSecret } from '../paths/secret-files.ts'
+import { globFindsSecret, looksForSecrets } from '../paths/secret-files.ts'
 import { expandBraces } from '../shell/expand.ts'
 import { isUnreadable, parseShell, precheck } from '../shell/parse.ts'
 import { newScope } from '../shell/scope.ts'
 import { settleOwn } from '../verdict/sandbox.ts'
-import { judgeAddress } from './address.ts'
+import { judgeAddress, judgeOrders } from './address.ts'
 import { buildAssessment } from './assessment-tree.ts'
-import { isSteered, silencesChecks } from './changed-file.ts'
+import { isSteered } from './changed-file.ts'
 import type { TextEdit, ToolUse } from './tool-use.ts'
 import { CommandWalker } from './walk.ts'
+import { namesGuard, silencesChecks } from './weaker-checks.ts'
 
 interface AssessContext {
   fence: Fence
@@ -118,8 +119,10 @@ function judge(
         reason: judgeSearch(use, context),
         about: [use.base && normalisePath(use.base, context), use.glob].filter(Boolean).join(' '),
       }
-    case 'fetch':
-      return { reason: judgeAddress(use.url), about: use.url }
+    case 'fetch': {
+      const reason = judgeAddress(use.url)
+      return { reason: (reason.code === 'net.get' && judgeOrders(use.prompt)) || reason, about: use.url }
+    }
     case 'look-up':
       return { reason: { code: 'net.search', risk: 'MEDIUM', text: 'it asks a search engine' } }
     case 'server':
@@ -136,8 +139,9 @@ function explainWrite({ path, text, edits }: Extract<ToolUse, { does: 'write' }>
   const place = locatePath(path, cwd, fence)
   const real = place.where === 'strange' ? path : place.path
   const isShort = edits === undefined && text.trim().length < 200
-  const found =
-    place.where === 'inside' && (isShort || isSteered(real) || silencesChecks(text)) ? fence.look?.(real) : undefined
+  const isRead =
+    isShort || isSteered(real) || silencesChecks(text) || edits?.some(({ from }) => namesGuard(from)) === true
+  const found = place.where === 'inside' && isRead ? fence.look?.(real) : undefined
   const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
   const after = edits === undefined ? text : applyEdits(before, edits)
   const change = { before, after, added: text, ...(edits === undefined && { whole: true as const }) }
@@ -161,16 +165,29 @@ function judgeSearch({ base, glob, reads }: Extract<ToolUse, { does: 'search' }>
   const place = locatePath(base ?? context.cwd, context.cwd, context.fence)
   const wide = reads && place.where === 'outside' ? explainWideRead(place.path, context.fence.home) : undefined
   if (wide && folder.risk !== 'HIGH') return wide
-  if (folder.risk !== 'LOW' || glob === undefined) return folder
   // The search expands braces: `{.env,*.ts}` means both.
-  const globs = expandBraces(glob) ?? [glob]
+  const globs = glob === undefined ? [] : (expandBraces(glob) ?? [glob])
+  const leadsOut = (pattern: string) =>
+    /^[/~]|(^|\/)\.\.(\/|$)/.test(pattern)
+      ? locatePath(fixedPart(pattern) || '.', base ?? context.cwd, context.fence).where === 'outside'
+      : place.where === 'outside'
+  const found = globs.find(pattern => leadsOut(pattern) && looksForSecrets(pattern))
+  if (found !== undefined && folder.risk !== 'HIGH')
+    return { code: 'path.secret', risk: 'HIGH', text: `${found} looks for secrets outside of the project` }
+  if (folder.risk !== 'LOW' || glob === undefined) return folder
   if (
     reads &&
     globs.some(pattern => globFindsSecret(pattern) || judgePath(pattern, 'read', context).code === 'path.secret')
   )
     return { code: 'path.secret', risk: 'HIGH', text: `${glob} finds files with secrets` }
-  const fixed = glob.replace(/[^/]*[*?[{!].*$/s, '')
-  return fixed === '' ? folder : judgePath(fixed, 'read', context)
+  const within = { ...context, cwd: place.where === 'strange' ? context.cwd : place.path }
+  const parts = globs.map(fixedPart).filter(part => part !== '')
+  return parts.map(part => judgePath(part, 'read', within)).find(({ risk }) => risk !== 'LOW') ?? folder
+}
+
+/** The part of a pattern that is a path. */
+function fixedPart(pattern: string): string {
+  return pattern.replace(/[^/]*[*?[{!].*$/s, '')
 }
 
 /** Words in the name of a foreign tool that suggest destruction. */

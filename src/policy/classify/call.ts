@@ -66,6 +66,7 @@ export type MakeText = (before: string | undefined) => {
   whole?: true
   copied?: true
   added?: string | undefined
+  inserted?: string | undefined
 }
 
 /** Lines of a file that a program gives to a shell: recipes of make, scripts of a package, hooks of git. */

@@ -2,12 +2,14 @@ import { dirname } from 'node:path'
 import { MANIFEST } from '../../domain/package-managers.ts'
 import { readJustFile, readMakeFile } from '../programs/make-file.ts'
 import type { ReadLines } from './call.ts'
+import { CHECK_FILE, explainWeakerChecks } from './weaker-checks.ts'
 import {
   explainBundle,
   explainCompose,
   explainExposed,
   explainIgnored,
   explainImage,
+  explainInfrastructure,
   explainWritten,
   findAdded,
   type TextFinding,
@@ -46,14 +48,9 @@ function isSource(path: string): boolean {
 export function explainChange(path: string, change: WrittenChange): TextFinding[] {
   const found = [explainWritten(path, change.added ?? ''), explainLoss(path, change)].filter(one => one !== undefined)
   const kind = KINDS.find(({ name }) => name.test(path))
-  const why = kind?.explain?.(change) ?? explainExposed(path, findAdded(change).join('\n'))
-  const weaker = CHECK_FILE.test(path) || MAY_CHECK.test(path) ? explainWeaker(change) : undefined
-  const silenced = PAGES.test(path) ? undefined : findAdded(change).find(line => SILENCES.test(line))
-  for (const text of [
-    why,
-    weaker,
-    silenced && `${silenced.trim().slice(0, 60)} switches a check off for the whole file`,
-  ])
+  const why = kind?.explain?.(change, path) ?? explainExposed(path, findAdded(change).join('\n'))
+  const weaker = PAGES.test(path) ? [] : explainWeakerChecks(path, change)
+  for (const text of [why, ...weaker])
     if (text !== undefined) found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path}: ${text}` })
   const [before, after] = [change.before, change.after ?? change.added ?? ''].map(text =>
     text === undefined ? undefined : kind?.commands?.(text),
@@ -120,62 +117,11 @@ function explainLoss(path: string, { before, after, whole, copied }: WrittenChan
   return { code: 'write.empties', risk: 'MEDIUM', text: `nothing of what is in ${path} would be left` }
 }
 
-/** Settings of type checkers, linters, test runners and hooks. */
-const CHECK_FILE =
-  /(^|\/)(tsconfig[\w.-]*\.json|jsconfig\.json|\.eslintrc(\.\w+)?|eslint\.config\.[cm]?[jt]s|biome\.jsonc?|\.?oxlintrc\.json|\.stylelintrc(\.\w+)?|stylelint\.config\.[cm]?js|\.flake8|\.?ruff\.toml|\.?mypy\.ini|\.?pylintrc|pyrightconfig\.json|pytest\.ini|tox\.ini|\.coveragerc|(jest|vitest|karma|playwright|cypress|nyc|ava|mocha)[\w.-]*\.config\.[cm]?[jt]s|\.mocharc(\.\w+)?|\.nycrc(\.json)?|\.c8rc\.json|\.pre-commit-config\.ya?ml|\.?golangci\.(ya?ml|toml|json)|\.?clippy\.toml|\.rubocop\.yml|phpstan[\w.-]*\.neon(\.dist)?|phpunit\.xml(\.dist)?|\.swiftlint\.yml|detekt\.yml|checkstyle\.xml|\.?commitlint(rc|\.config)(\.\w+)?)$/
-/** Files for other things that may hold such settings too. */
-const MAY_CHECK = /(^|\/)(package\.json|pyproject\.toml|setup\.cfg|Cargo\.toml|vite\.config\.[cm]?[jt]s)$/
-
-/** Comments that switch a check off for a whole file, and a list of tests that pytest leaves out. Those for one line, or the next, are not meant. */
-const SILENCES =
-  /@ts-nocheck\b|\/\*\s*(eslint|oxlint|stylelint|tslint)[-:]disable(?!-)\b|\bbiome-ignore-all\b|#\s*(mypy:\s*ignore-errors|pyright:\s*(ignore|basic|off)|pyre-ignore-all-errors|pylint:\s*(skip-file|disable=all)|(flake8|ruff):\s*noqa\s*$|rubocop:disable\s+all\b|shellcheck\s+disable=all)|\/\/\s*nolint(:all)?\s*$|#!\[allow\(|\b(istanbul|c8|v8) ignore file\b|@?phpcs:(ignoreFile|disable)|@phpstan-ignore-file|swiftlint:disable all|markdownlint-disable-file|(^|\s)collect_ignore(_glob)?\s*\+?=/m
-
-/** Whether a text holds such a comment. What is in the file already is not new. */
-export function silencesChecks(text: string): boolean {
-  return SILENCES.test(text)
-}
-
-/** What a change of such settings checks no more: a rule that was on, a limit that was higher, or a preset. */
-function explainWeaker({ before, after }: WrittenChange): string | undefined {
-  if (before === undefined || after === undefined) return undefined
-  const [had, has] = [listChecks(before), listChecks(after)]
-  const lost = [...had].find(([name, strength]) => (has.get(name) ?? 0) < strength)
-  if (lost) return `${lost[0]} would be checked no more, or less`
-  const known = new Set(before.split('\n').map(line => line.trim()))
-  const weak = after.split('\n').find(line => !known.has(line.trim()) && SWITCHED_OFF.test(line))
-  return weak === undefined ? undefined : `${weak.trim().slice(0, 60)} switches a check off`
-}
-
-/** The checks in a text by their names, with how strict they are. */
-function listChecks(text: string): Map<string, number> {
-  const found = new Map<string, number>()
-  for (const [, name = '', value = ''] of text.matchAll(RULE)) found.set(name, LEVELS[value] ?? Number(value))
-  for (const [, name = ''] of text.matchAll(STRICT)) found.set(name, 1)
-  for (const [, name = '', value = ''] of text.matchAll(LIMIT)) found.set(name, Number(value))
-  for (const [, list = ''] of text.matchAll(PRESETS))
-    for (const [, , name = ''] of list.matchAll(/(["'])([^"'\n]+)\1/g)) found.set(name, 1)
-  for (const [name] of text.matchAll(/\b[\w.]+\.configs(\.\w+|\[["'][^"']+["']\])+/g)) found.set(name, 1)
-  for (const [, name = ''] of text.matchAll(/^\s*-\s+(?:id|repo):\s*["']?([^"'\s#]+)/gm)) found.set(name, 1)
-  return found
-}
-
-const LEVELS: Record<string, number | undefined> = { error: 2, deny: 2, forbid: 3, warn: 1, warning: 1, on: 2 }
-/** `'no-eval': 'error'`, `"noVar": ["error", …]`, `{ "level": "error" }` and lints of Cargo. */
-const RULE =
-  /["']?([\w@][\w@/.-]*)["']?\s*[:=]\s*(?:\[\s*|\{\s*["']?level["']?\s*[:=]\s*)?["'](error|deny|forbid|warn|warning|on)["']/g
-const STRICT =
-  /["']?\b(strict(?!Port)\w*|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess|EmitOnError)\w*|alwaysStrict|exactOptionalPropertyTypes|useUnknownInCatchVariables|forceConsistentCasingInFileNames|checkJs|erasableSyntaxOnly|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|recommended|failOnWarnings|forbidOnly)["']?\s*[:=]\s*(?:true|True|["']?strict["']?|!!process)/g
-const LIMIT =
-  /["']?\b(lines|branches|functions|statements|fail_under|fail-under|cov-fail-under)["']?\s*[:=]\s*(\d+(?:\.\d+)?)/g
-const PRESETS = /\b(?:extends|select|extend-select|enable)["']?\s*[:=]\s*(\[[^\]]*\]|["'][^"'\n]+["'])/g
-const SWITCHED_OFF =
-  /["']?[\w@][\w@/.-]*["']?\s*[:=]\s*\[?\s*["']off["']|["'](?:no-[\w-]+|@?[\w-]+\/[\w-]+)["']\s*:\s*\[?\s*0\b|\b(noCheck|passWithNoTests|suppressImplicitAnyIndexErrors|ignoreBuildErrors|ignoreDuringBuilds|ignore_errors|disable-all|disable_all|ignore_missing_imports)["']?\s*[:=]\s*(true|True)|\b(strict|noImplicitAny|strictNullChecks|noEmitOnError|recommended)["']?\s*[:=]\s*(false|False)|\b(disable|ignore|extend-ignore)\s*=\s*\[?\s*["']?(all|ALL)\b/
-
 interface Kind {
   name: RegExp
   /** The commands in such a file by the names of their steps. */
   commands?: (text: string) => Map<string, string>
-  explain?: (change: WrittenChange) => string | undefined
+  explain?: (change: WrittenChange, path: string) => string | undefined
   /** Set if programs print such files: what they print is not looked at. */
   printed?: true
 }
@@ -205,6 +151,14 @@ const KINDS: readonly Kind[] = [
     printed: true,
   },
   { name: /\.sql$/i, explain: explainStatements, printed: true },
+  { name: /\.(tf|tofu|hcl|tfvars)$/, explain: explainInfrastructure, printed: true },
+  {
+    name: /(^|\/)(k8s|kubernetes|kube|manifests|deploy\w*|charts?|helm|infra\w*)\/.*\.ya?ml$/,
+    explain: explainInfrastructure,
+    printed: true,
+  },
+  { name: /\.ipynb$/, commands: readCells, explain: explainNotebook, printed: true },
+  { name: /\.go$/, commands: readGenerateLines, printed: true },
 ]
 
 /** Keys of settings below which every text is a command. */
@@ -298,6 +252,43 @@ function readImageSteps(text: string): Map<string, string> {
     found.set(`${verb} ${step}`.slice(0, 80), readList(step.replace(/^(--\w+=\S+\s+)+/, '')))
   return found
 }
+
+/** `//go:generate` is run by `go generate`. */
+function readGenerateLines(text: string): Map<string, string> {
+  return new Map([...text.matchAll(/\/\/go:generate[ \t]+(.+)$/gm)].map(([, command = '']) => [command, command]))
+}
+
+/** Lines of a notebook that a shell reads: `!x`, `%sx x`, and cells of `%%bash`. In the file itself they are texts of JSON. */
+function readCells(text: string): Map<string, string> {
+  const lines = text.split('\n').map(line => line.replace(/^\s*"(.*?)(\\n)?",?\s*$/s, '$1').replace(/\\(["\\])/g, '$1'))
+  const shell = lines.findIndex(line => /^\s*%%(bash|sh|script|system|!|sx)\b/.test(line))
+  const found = new Map<string, string>()
+  if (shell >= 0) found.set('a cell', lines.slice(shell + 1).join('\n'))
+  for (const line of lines) {
+    const [, command] = /^\s*(?:\w+\s*=\s*)?(?:!{1,2}|%(?:sx|system|bash|sh)\s)\s*(.+)$/.exec(line) ?? []
+    if (command) found.set(command, command.replace(/\{[^}]*\}/g, '$VALUE'))
+  }
+  return found
+}
+
+/** What a cell of a notebook does beside computing: it sends, throws data away, or runs in the browser of who reads it. */
+function explainNotebook(change: WrittenChange): string | undefined {
+  const added = findAdded(change).join('\n')
+  if (/\b(delete\s+from|drop\s+(table|database|schema)|truncate\s+(table\s+)?\w)/i.test(added))
+    return 'it throws data away'
+  if (/%%(javascript|js|html|svg)\b|\b(Javascript|HTML)\s*\(/.test(added) && BROWSER_REACHES.test(added))
+    return 'it runs in the browser of who reads it, and sends'
+  const sends = SENDS_DATA.test(added) && !/https?:\/\/(localhost|127\.0\.0\.1)/.test(added)
+  if (sends) return 'it sends data to another machine'
+  return TAKES_SECRET.test(added) ? 'it takes a secret of the environment, or all of it' : undefined
+}
+
+const BROWSER_REACHES =
+  /\b(fetch|XMLHttpRequest|sendBeacon|WebSocket|EventSource|importScripts)\b|document\.(cookie|location)|localStorage|sessionStorage|\bnew Image\b|\.src\s*=|<(script|img|iframe|form|link)\b|Jupyter\.notebook|kernel\.execute/
+const SENDS_DATA =
+  /\b(requests|httpx|aiohttp|session|client)\s*\.\s*(post|put|patch|delete)\s*\(|\burlopen\s*\([^)\n]*data\s*=|\b(smtplib|paramiko|ftplib|socket)\b|\.upload_file\w*\(|\.put_object\(/
+const TAKES_SECRET =
+  /\bos\.environ\b(?!\s*(\[|\.get\b|\.setdefault\b))|\b(environ(\.get)?\s*[[(]|getenv\()\s*['"](\w*PROD\w*|\w*(SECRET|TOKEN|PASSWORD|PRIVATE|CREDENTIAL)\w*)['"]/
 
 /** The generator of a client is a command, unless it is one by its name. */
 function explainGenerator({ before = '', after, added }: WrittenChange): string | undefined {

@@ -1,5 +1,6 @@
 import { holdsToken } from '../../base/redact.ts'
 import { type Assessment, highestRisk, type Piece, type Reason } from '../../domain/assessment.ts'
+import { decodeTwice } from './address.ts'
 import type { ToolUse } from './tool-use.ts'
 
 interface JudgedCall {
@@ -17,12 +18,18 @@ interface JudgedCall {
  */
 export function judgeSecrets(assessment: Assessment, call: JudgedCall): Assessment {
   if (!carriesAway(assessment, call)) return assessment
-  const texts = listTexts([call.input, ...assessment.pieces.flatMap(listWords)])
-  const values = call.secrets.filter(isTelling).flatMap(spell)
+  const texts = listTexts([call.input, ...assessment.pieces.flatMap(listWords)]).flatMap(decodeTwice)
+  const values = call.secrets.flatMap(readSecret).filter(isTelling).flatMap(spell)
   if (!texts.some(text => holdsToken(text) || values.some(value => text.includes(value)))) return assessment
   const reason: Reason = { code: 'secret.leaves', risk: 'HIGH', text: 'it holds a secret and would carry it away' }
   const reasons = [reason, ...assessment.reasons]
   return { ...assessment, reasons, risk: highestRisk(reasons.map(({ risk }) => risk)) }
+}
+
+/** A value, and the password of an address with a login. */
+function readSecret(value: string): string[] {
+  const [, password] = /^[a-z][\w+.-]*:\/\/[^/?#@\s]*?:([^/?#@\s]+)@/i.exec(value) ?? []
+  return password === undefined ? [value] : [value, password]
 }
 
 /** Paths, addresses and plain words are set in many variables with telling names, and are no secrets. */
@@ -36,15 +43,18 @@ const MIN_SIGNS = 5
 /** The value as it is, and as addresses and the usual encodings write it. */
 function spell(value: string): string[] {
   const bytes = Buffer.from(value)
-  const base64 = bytes.toString('base64').replace(/=+$/, '')
-  // The last sign of base64 depends on what follows.
-  return [
-    value,
-    encodeURIComponent(value),
-    base64.slice(0, -1),
-    bytes.toString('base64url').slice(0, -1),
-    bytes.toString('hex'),
-  ]
+  // What stands before a value moves it in base64, and the signs at its ends depend on their neighbours.
+  const moved = [0, 1, 2].flatMap(before => {
+    const shifted = Buffer.concat([Buffer.alloc(before), bytes])
+    return (['base64', 'base64url'] as const).map(kind =>
+      shifted
+        .toString(kind)
+        .replace(/=+$/, '')
+        .slice(before === 0 ? 0 : before + 1, -1),
+    )
+  })
+  const hex = bytes.toString('hex')
+  return [value, ...moved, hex, hex.toUpperCase()]
 }
 
 /** Every text in a value, at any depth. */

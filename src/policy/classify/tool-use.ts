@@ -7,7 +7,7 @@ export type ToolUse =
   /** `unfenced`: the call asks to run outside of the vendor's sandbox. */
   | { does: 'command'; command: string; unfenced: boolean }
   | { does: 'nothing' }
-  | { does: 'fetch'; url: string }
+  | { does: 'fetch'; url: string; prompt: string }
   | { does: 'look-up' }
   | { does: 'server'; server: string; tool: string }
   | { does: 'unknown'; why: string }
@@ -87,7 +87,7 @@ export function readToolUse(tool: string, input: unknown): ToolUse {
   if (tool === 'WebSearch') return { does: 'look-up' }
   if (tool === 'WebFetch')
     return typeof fields['url'] === 'string'
-      ? { does: 'fetch', url: fields['url'] }
+      ? { does: 'fetch', url: fields['url'], prompt: String(fields['prompt'] ?? '').slice(0, 10_000) }
       : { does: 'unknown', why: 'its address is no text' }
   const [, server, name] = /^mcp__(.+?)__(.+)$/s.exec(tool) ?? []
   if (server !== undefined && name !== undefined) return { does: 'server', server, tool: name }

@@ -109,8 +109,7 @@ export class CommandWalker {
 
   #loop(node: Extract<ShellNode, { is: 'loop' }>, state: WalkState): undefined {
     this.#words(node.words ?? [], state)
-    const { scope } = state
-    const at = node.at
+    const [{ scope }, { at }] = [state, node]
     judgeAssignment({ name: node.name, value: undefined, at, alone: true }, reason => addReason(state.piece, reason))
     const values = node.words === undefined ? undefined : expandWords(node.words, scope)
     const isKnown = values?.every(arg => arg.known && arg.secret === undefined) && !scope.unknown.has(node.name)
@@ -236,8 +235,7 @@ export class CommandWalker {
         code: 'shell.too-many',
         text: `more than ${this.#budget.most} commands`,
       })
-    const alone = node.words.length === 0
-    const { given } = state.scope
+    const [alone, { given }] = [node.words.length === 0, state.scope]
     state.scope.given = new Map(given)
     for (const assignment of node.assigns) {
       if (assignment.value) this.#bits(assignment.value, state)
@@ -313,20 +311,22 @@ export class CommandWalker {
 
   /** Judges what a file of the project becomes. A file that gives commands to others must not become something that is not known. */
   #change(file: Arg, make: MakeText, { piece, scope }: WalkState): undefined {
-    const { cwd, folders } = scope
-    const { look } = this.#fence
-    if (!file.known || cwd === undefined || folders.size > 1 || look === undefined) return
-    const place = locatePath(file.value, cwd, this.#fence)
-    if (place.where !== 'inside') return
-    const steers = file.glob ? undefined : isSteered(place.relative)
-    const first = make(undefined)
-    const found = steers || (!file.glob && mayReplace(place.relative, first)) ? look(place.path) : undefined
+    const [{ cwd, folders }, { look, boundary }, first] = [scope, this.#fence, make(undefined)]
+    if (look === undefined) return
+    const isSure = file.known && (folders.size < 2 || file.value.startsWith('/'))
+    const place = isSure && cwd !== undefined ? locatePath(file.value, cwd, this.#fence) : undefined
+    if (place && place.where !== 'inside') return
+    // Whichever file it is, what is put into it is known.
+    const name = place?.relative ?? (file.known ? file.value : '')
+    const steers = file.glob || !place ? undefined : isSteered(name)
+    const found = place && (steers || (!file.glob && mayReplace(name, first))) ? look(place.path) : undefined
     const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
     const { after, added, ...how } = make(before)
     if (after === undefined && (steers === 'asked' || (steers === 'kept' && before !== undefined)))
       return addReason(piece, { ...UNSEEN, text: `it is not known what ${file.text} becomes`, at: file.at })
     const change = { before, after, added: after ?? added, ...how }
-    for (const finding of this.explainChange(place.path, change, scope)) addReason(piece, { ...finding, at: file.at })
+    const path = place?.path ?? `${boundary}/${name}`
+    for (const finding of this.explainChange(path, change, scope)) addReason(piece, { ...finding, at: file.at })
   }
 
   /** What is asked about in a change of a file, given its real path: what its text does, and the commands that others would run because of it. */

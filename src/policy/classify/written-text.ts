@@ -105,6 +105,23 @@ const TEXTS: readonly TextShape[] = [
   },
   {
     code: 'write.opens',
+    why: 'let in whoever knows a fixed word',
+    guard: true,
+    shape:
+      /\b(headers|cookies|query|searchParams)\b\s*(\??\.\s*(get\([^)\n]*\)|[\w-]+)|\[[^\]\n]+\])\s*={2,3}\s*['"][^'"\n]+['"]\s*\)+\s*\{?\s*return\s+(true\b|(await\s+)?next\()/,
+  },
+  {
+    code: 'write.opens',
+    why: 'put what a request says into a statement',
+    guard: true,
+    // The tag of a template keeps its values apart from the statement.
+    shape: new RegExp(
+      `(?<![\\w)>])\`\\s*(select\\b[^\`]*\\bfrom|insert\\s+into|update\\s+\\w+\\s+set|delete\\s+from)\\b[^\`]*\\$\\{\\s*${INPUT}|\\bf['"]+\\s*(select\\b[^'"]*\\bfrom|insert\\s+into|update\\s+\\w+\\s+set|delete\\s+from)\\b[^"]*\\{\\s*${INPUT}`,
+      'i',
+    ),
+  },
+  {
+    code: 'write.opens',
     why: 'trust every certificate',
     guard: true,
     shape:
@@ -185,7 +202,7 @@ const DELETES =
 
 /** Code that sends the whole environment away. */
 const SENDS_ENVIRONMENT =
-  /(\b(requests\.\w+|urlopen|urlretrieve|httpx?\.\w+|axios\S*|fetch|curl|wget)\b[\s\S]{0,200}(os\.environ|process\.env\b(?!\.)|ENV\.to_|\bprintenv\b|\$\(env\)|%ENV))|((os\.environ|process\.env\b(?!\.))[\s\S]{0,200}\b(requests\.(post|put)|urlopen|fetch|axios)\b)/
+  /(\b(requests\.\w+|urlopen|urlretrieve|httpx?\.\w+|axios\S*|fetch|curl|wget)\b[\s\S]{0,200}(os\.environ|process\.env\b(?!\.)|ENV\.to_|\bprintenv\b|\$\(env\)|%ENV))|\b(fetch|axios(\.\w+)?|got(\.\w+)?|request|post)\s*\(\s*['"`]https?:\/\/(?!localhost|127\.)[\s\S]{0,200}\bJSON\.stringify\(\s*\{?\s*(\.\.\.)?env\s*\}?\s*\)|((os\.environ|process\.env\b(?!\.))[\s\S]{0,200}\b(requests\.(post|put)|urlopen|fetch|axios)\b)/
 
 const RUNS_FETCHED =
   /\b(curl|wget|iwr|irm)\b[^|;&\n]{0,300}\|\s*(sudo\s+)?(\/bin\/)?((ba|z|da|k)?sh|python3?|node|perl|ruby|php|iex)\b|\b(ba|z|da|k)?sh\b[^|;&\n]{0,40}(<\(|\$\(|`)\s*(curl|wget)\b|\beval\b[^\n]{0,20}(\$\(|`)\s*(curl|wget)\b/
@@ -198,6 +215,8 @@ export interface WrittenChange {
   after?: string | undefined
   /** What is added; of a file that is written as a whole, all of it. Left out if nothing of it is known. */
   added?: string | undefined
+  /** What a program puts in wherever its pattern fits, if that is known. */
+  inserted?: string | undefined
   /** Set if what was there before is replaced as a whole. */
   whole?: true
   /** Set if it is replaced by another file. */
@@ -213,6 +232,28 @@ export function findAdded({ before, after, added }: WrittenChange): string[] {
 
 const EXPOSED =
   /\bprivileged["']?\s*[:=]\s*["']?(true|yes)|\b(hostNetwork|hostPID|hostIPC)["']?\s*:\s*true|\bhostPath\s*:|\bcluster-admin\b|\brunAsUser["']?\s*:\s*0\b|\ballowPrivilegeEscalation["']?\s*:\s*true/
+
+/** Settings of databases, buckets and resources that protect what is in them, and those that open it. */
+const GUARDED =
+  /\b(deletion_protection|deletion_protection_enabled|prevent_destroy|enable_deletion_protection|termination_protection|disable_api_termination|point_in_time_recovery|versioning|storage_encrypted|encrypted|enable_key_rotation|block_public_(acls|policy)|ignore_public_acls|restrict_public_buckets|require_ssl|ssl_enforcement_enabled|enable_logging|private_cluster_enabled|multi_az|uniform_bucket_level_access|readOnlyRootFilesystem|runAsNonRoot|https_only|purge_protection_enabled|deletionProtection)["']?\s*[:=]\s*["']?(true|false)\b/g
+const OPENED =
+  /\b(publicly_accessible|force_destroy|skip_final_snapshot|public_network_access_enabled|allow_blob_public_access|apply_immediately|associate_public_ip_address|allow_users_to_change_password|publiclyAccessible|forceDestroy)["']?\s*[:=]\s*["']?true\b|\bacl["']?\s*[:=]\s*["']public-read|\bbackup_retention_period\s*=\s*0\b|\b(allUsers|allAuthenticatedUsers)\b|"(Principal|Action|Resource)"\s*[:=]\s*"\*"|\b(actions|principals|identifiers)\s*=\s*\[\s*"\*"/
+
+/** Which guard of infrastructure a change takes away, or what it opens. */
+export function explainInfrastructure(change: WrittenChange): string | undefined {
+  const added = findAdded(change).join('\n')
+  if (EXPOSED.test(added)) return 'it takes the walls of a container away'
+  const opened = OPENED.exec(added)
+  if (opened) return `${opened[0]} opens it, or lets it be thrown away`
+  const off = [...added.matchAll(GUARDED)].find(([, , , value]) => value === 'false')
+  if (off) return `${off[0]} takes a guard away`
+  const guards = (text = '') =>
+    [...text.matchAll(GUARDED)].filter(([, , , value]) => value === 'true').map(([, name]) => name)
+  const { before, after } = change
+  const kept = guards(after)
+  const lost = after === undefined ? undefined : guards(before).find(name => !kept.includes(name))
+  return lost && `${lost} would be gone, which protects it`
+}
 
 /** What opens a machine or a bundle in any file of settings. */
 export function explainExposed(path: string, added: string): string | undefined {
@@ -304,8 +345,8 @@ export function explainBundle(change: WrittenChange): string | undefined {
     : undefined
 }
 
-/** A secret that is ignored no more is committed with the next `git add`. */
-export function explainIgnored({ before = '', after, added }: WrittenChange): string | undefined {
+/** A secret that is ignored no more is committed with the next `git add`, and what is ignored by mistake is never seen. */
+export function explainIgnored({ before = '', after, added }: WrittenChange, path: string): string | undefined {
   const rules = (text: string) =>
     text
       .split('\n')
@@ -320,8 +361,24 @@ export function explainIgnored({ before = '', after, added }: WrittenChange): st
       isSecretRule(rule) &&
       !has.some(other => other === rule || matchesWildcard(other.replace(/^\*\*\//, ''), rule.replace(/^\//, ''))),
   )
-  return (shown ?? lost) === undefined ? undefined : `${shown ?? lost} would be ignored no more, and it names secrets`
+  if ((shown ?? lost) !== undefined) return `${shown ?? lost} would be ignored no more, and it names secrets`
+  const hides = /\.gitignore$/.test(path)
+    ? HIDES_WORK
+    : /\.(eslint|prettier)ignore$/.test(path)
+      ? HIDES_CODE
+      : undefined
+  const hidden = hides && has.find(rule => !had.includes(rule) && hides.test(rule))
+  return hidden && `${hidden} would hide what people write`
 }
+
+/** Rules that leave out code as a whole, by its folder or its ending. */
+const HIDES_CODE =
+  /^\/?(\*\*\/)?(\*|\*\*|(src|lib|app|apps|packages|tests?|__tests__|spec|specs|e2e|components|server|internal|cmd|pkg|migrations)(\/(\*\*?\/?)*)?|(src|lib|app|tests?)\/(?!([\w-]+\/)*(__?generated__?|gen|generated|dist|build|out|outputs?|results?|tmp|temp|cache|coverage|logs?|artifacts|screenshots|videos|downloads|assets\/build)\/?$)[\w/-]+|[\w*/-]*\*?\.([cm]?[jt]sx?|py|go|rs|rb|java|kts?|php|cs|sql))$/
+/** The same with tests, and what people review and machines check, in the list of what git leaves out. */
+const HIDES_WORK = new RegExp(
+  `${HIDES_CODE.source}|^/?(\\*\\*/)?(\\.github|\\.gitlab-ci\\.ya?ml|\\.circleci|\\.husky|codeowners|\\.pre-commit-config\\.ya?ml|jenkinsfile|dockerfile|makefile|package\\.json|[\\w.-]*lock(\\.(json|ya?ml))?|go\\.sum)(/.*)?$|(^|/|\\*)[\\w*]*([._-](test|spec)\\b|test_\\*)`,
+  'i',
+)
 
 function isSecretRule(rule: string): boolean {
   const name = rule.replace(/\/$/, '')

@@ -26,7 +26,11 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
   if (secret !== undefined)
     return { code: 'path.secret', risk: 'HIGH', text: `${path} holds secrets${secret === path ? '' : ` (${secret})`}` }
   if (own) return { code: 'path.guard', risk: 'MEDIUM', text: `${path} ${own.why}` }
-  if (access === 'read') return judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
+  if (access === 'read')
+    return (
+      (place.where !== 'inside' && explainPersonal(path, real, fence)) ||
+      judgeRead(path, real, place.where === 'strange' ? place.why : undefined)
+    )
   const steering = findSteering(stripWorktree(real, fence))
   if (steering && (steering.risk === 'HIGH' || place.where === 'inside'))
     return { code: steering.code, risk: steering.risk, text: `${path}: ${steering.why}` }
@@ -94,11 +98,36 @@ function judgeRead(path: string, real: string, strange: string | undefined): Rea
   return { code: 'read', risk: 'LOW', text: `reads ${path}` }
 }
 
+/** A home of another person, and the folders of any home in which people keep what belongs to no project. What is beside the project is as near as it is. */
+function explainPersonal(path: string, real: string, { boundary, home, worktree }: Fence): Reason | undefined {
+  const [, base = '', rest = ''] = HOME.exec(real) ?? []
+  if (base === '' || CACHES.test(real)) return undefined
+  const works = [boundary, ...(worktree ? [worktree.top, dirname(worktree.repository)] : [])]
+  const isNear = works.some(work => {
+    const parent = dirname(work)
+    const [, above, below = ''] = HOME.exec(parent) ?? []
+    // A project that lies among a person's documents makes them no part of it.
+    const isApart = above !== undefined && parent !== above && !(PERSONAL.test(below) && !below.includes('/'))
+    return real === parent || isInside(real, work) || (isApart && isInside(real, parent))
+  })
+  if (isNear) return undefined
+  if (PERSONAL.test(rest))
+    return { code: 'path.personal', risk: 'MEDIUM', text: `${path} is where people keep what belongs to no project` }
+  const isOwn = base === home || (base.split('/').length > 2 && works.some(work => isInside(work, base)))
+  return isOwn ? undefined : { code: 'path.personal', risk: 'MEDIUM', text: `${path} is the home of somebody else` }
+}
+
+/** The folder of all homes, or one home with what is below it. */
+const HOME = /^(\/(?:home|Users|mnt\/[a-z]\/Users)(?:\/[^/]+)?|\/root)(?:\/(.*))?$/s
+/** Folders for documents, pictures, mail, and what is kept the same on several machines, as systems name them in some languages. */
+const PERSONAL =
+  /^(documents|desktop|downloads|pictures|photos|movies|videos|music|mail|maildir|mbox|notes|private|personal|taxes|finances?|nextcloud|owncloud|dropbox|onedrive|google drive|icloud drive|box|pcloud|sync|syncthing|obsidian|zotero|calibre library|signal|thunderbird|keepass\w*|dokumente|schreibtisch|bilder|musik|bureau|images|t\u00e9l\u00e9chargements|documentos|escritorio|descargas|im\u00e1genes|documenti|scrivania|scaricati|immagini|snap\/(firefox|chromium|thunderbird|brave|signal-desktop)|library\/(mail|messages|safari|calendars|containers|group containers|mobile documents|cloudstorage|photos|autosave information|application support\/(addressbook|callhistorydb|mobilesync|signal|slack|discord|thunderbird|1password|bitwarden)))( - [^/]*)?(\/|$)/i
+
 /** A hidden file or folder of a person's home. */
 const HIDDEN_AT_HOME = /^\/((home|Users)\/[^/]+|root)\/\.[^/]/
 /** Hidden folders of a home with programs, packages and what can be made again, and settings without a login. */
 const CACHES =
-  /^\/(?:home\/[^/]+|Users\/[^/]+|root)\/\.(cache|npm\/_logs|nvm|fnm|volta|asdf|mise|rbenv|pyenv|rvm|sdkman|rustup|cargo\/(registry|git|bin)|m2\/repository|gradle\/(caches|wrapper|daemon)|ivy2\/cache|nuget\/packages|pub-cache|hex\/packages|mix|deno|bun\/install|yarn\/(berry|cache)|pnpm-store|local\/(bin|lib|share\/(pnpm|virtualenvs|uv|pipx|nvim|man|mise|fnm))|vscode\/extensions|dotnet|ghcup|stack\/(programs|snapshots)|cabal\/packages|opam|elan|perpetualcc\/worktrees|gitconfig|gitignore(_global)?|tool-versions|editorconfig|vimrc|tmux\.conf|profile|zprofile|bash_profile|bashrc|zshrc|inputrc)(\/|$)/
+  /^\/(?:home\/[^/]+|Users\/[^/]+|root)\/\.(cache|linuxbrew|npm\/_logs|nvm|fnm|volta|asdf|mise|rbenv|pyenv|rvm|sdkman|rustup|cargo\/(registry|git|bin)|m2\/repository|gradle\/(caches|wrapper|daemon)|ivy2\/cache|nuget\/packages|pub-cache|hex\/packages|mix|deno|bun\/install|yarn\/(berry|cache)|pnpm-store|local\/(bin|lib|share\/(pnpm|virtualenvs|uv|pipx|nvim|man|mise|fnm))|vscode\/extensions|dotnet|ghcup|stack\/(programs|snapshots)|cabal\/packages|opam|elan|perpetualcc\/worktrees|gitconfig|gitignore(_global)?|tool-versions|editorconfig|vimrc|tmux\.conf|profile|zprofile|bash_profile|bashrc|zshrc|inputrc)(\/|$)/
 
 function isSafe(relativePath: string, safe: readonly string[]): boolean {
   return safe.some(folder => {

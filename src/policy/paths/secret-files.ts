@@ -154,6 +154,26 @@ export function globFindsProcess(pattern: string): boolean {
 
 const PROCESS_FILES = ['environ', 'mem', 'maps', 'fd', 'cwd', 'root', 'cmdline', 'task']
 
+/** Files of browsers, wallets and password managers: their names are ordinary in a project, and elsewhere they hold logins. */
+const LOGIN_FILES =
+  /^(cookies(\.sqlite|\.binarycookies)?|login ?data.*|web ?data|local state|logins(-backup)?\.json|key[34]\.db|places\.sqlite|signons\.sqlite|formhistory\.sqlite|wallet(\.dat|\.aes\.json)?|.*\.(wallet|kdbx?|psafe3|opvault|1pif|agilekeychain|keychain(-db)?|ovpn|ppk|asc|gpg|mbox|pst|ost)|.*recovery.*(key|code|phrase).*|.*seed.?phrase.*|passwords?\..*)$/i
+
+/** Whether a search outside of the project looks for secrets by the last names of its pattern. */
+export function looksForSecrets(pattern: string): boolean {
+  const last = pattern.slice(pattern.lastIndexOf('/') + 1)
+  const bare = last.replace(/^[*?]+/, '').replace(/[*?]+$/, '')
+  return (
+    globFindsSecret(pattern) ||
+    findSecretPart(`/${pattern.replace(/[*?]/g, '')}`) !== undefined ||
+    [last, bare, `x${bare}`, last.replaceAll('*', 'x')].some(name => LOGIN_FILES.test(name)) ||
+    SECRET_STEMS.test(bare)
+  )
+}
+
+/** Beginnings of such names: `id_*`, `*wallet*`, `*password*`. */
+const SECRET_STEMS =
+  /^(id_(rsa|ed25519|ecdsa)?|wallet|password|passwd|secret|credential|token|api[-_]?key|private[-_]?key|key[34]|login|cookie|seed[-_]?phrase|mnemonic|keystore)s?$/i
+
 /** Whether a shell pattern seems meant to find secrets. `*` alone and `*.json` are common patterns and do not count. */
 export function globFindsSecret(pattern: string): boolean {
   for (const part of pattern.toLowerCase().split('/')) {

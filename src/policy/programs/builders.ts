@@ -215,7 +215,7 @@ export const BUILDERS: ProgramRules = {
         -no-scan -configure-on-demand -status -foreground -all -no-rebuild -Pversion=* -Dorg.gradle.daemon* -fail-fast
         -configuration: -dependency: -write-locks -args=*`,
       medium:
-        /^(-b|--build-file|-p|--project-dir|-c|--settings-file|-g|--gradle-user-home|--include-build|--stop|--scan|-D.*exec.*|.*=\/.*|install.*|--args=.*(prod|live|stag|deploy|migrat|drop).*)$/,
+        /^(wrapper|--gradle-(version|distribution-url)|-b|--build-file|-p|--project-dir|-c|--settings-file|-g|--gradle-user-home|--include-build|--stop|--scan|-D.*exec.*|.*=\/.*|install.*|--args=.*(prod|live|stag|deploy|migrat|drop).*)$/,
       high: /^(-I|--init-script.*|-javaagent.*|publish.*|deploy.*|release.*|upload.*|-Dorg\.gradle\.(jvmargs|java\.home).*)$/,
     }),
   ),

@@ -1,7 +1,7 @@
 import { type ProgramCall, showsFiles } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isHeldRemoval, isMadeAgain } from '../paths/judge-path.ts'
-import { findSecretPart, globFindsSecret } from '../paths/secret-files.ts'
+import { findSecretPart, globFindsSecret, looksForSecrets } from '../paths/secret-files.ts'
 import { type Arg, deriveArg, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, type ScannedFlags, scanFlags } from '../shell/flag-table.ts'
 import { hasPattern, leadsOut } from '../shell/printed.ts'
@@ -70,7 +70,13 @@ export function find(call: ProgramCall): undefined {
   if (named && args.some(arg => /^-(exec|execdir|ok|okdir)$/.test(arg.value)))
     call.say('path.secret', 'HIGH', `${named.text} finds files with secrets`, named)
   const stop = args.findIndex(arg => isFlag(arg) || /^[(!,)]/.test(arg.value))
-  for (const arg of stop < 0 ? args : args.slice(0, stop)) {
+  const tops = stop < 0 ? args : args.slice(0, stop)
+  const wanted = args.find(
+    ({ value }, at) => /^-i?(name|path|wholename|lname)$/.test(args[at - 1]?.value ?? '') && looksForSecrets(value),
+  )
+  if (wanted && tops.some(arg => leadsOut(arg.value, call.scope)))
+    call.say('read.secrets', 'MEDIUM', `${wanted.text} looks for secrets outside of the project`, wanted)
+  for (const arg of tops) {
     call.path(arg, 'read')
     const path = arg.value.replace(/\/+$/, '') || '/'
     if (path === '/' || path === call.scope.home)
@@ -170,7 +176,14 @@ export function fd(call: ProgramCall): undefined {
   const flag = call.args[index]
   const seen = scanFlags(flag ? call.args.slice(0, index) : call.args, FD_FLAGS)
   judgeFlags(call, seen)
-  for (const arg of seen.operands.slice(1)) call.path(arg, 'read')
+  const [wanted, ...tops] = seen.operands
+  for (const arg of tops) call.path(arg, 'read')
+  if (
+    wanted &&
+    tops.some(arg => leadsOut(arg.value, call.scope)) &&
+    [wanted.value, `*.${wanted.value}`].some(looksForSecrets)
+  )
+    call.say('read.secrets', 'MEDIUM', `${wanted.text} looks for secrets outside of the project`, wanted)
   if (flag === undefined) return
   const attached = /^(?:--[a-z-]+=|-[a-zA-Z0]*?[xX]=?)(.+)$/s.exec(flag.value)?.[1]
   const inner = call.args.slice(index + 1).filter(arg => arg.value !== ';')

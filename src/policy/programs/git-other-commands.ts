@@ -1,4 +1,6 @@
 import type { ProgramCall } from '../classify/call.ts'
+import { CHECK_FILE, isTestPath } from '../classify/weaker-checks.ts'
+import { judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { type GitCommandRule, has, isAddress, RUNS_PROGRAM, say } from './git-commands.ts'
 import { SECRET_WORDS } from './search.ts'
@@ -119,6 +121,7 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   },
   rm: (call, args) => {
     const wide = has(args, /^(-[a-zA-Z]*[fr][a-zA-Z]*|--force|\.|\*)$/)
+    judgeRemovedGuards(call, findOperands(args, ['--pathspec-from-file']))
     // It takes files out of the index and leaves them where they are.
     if (has(args, /^--cached$/)) return undefined
     return wide ? say(call, 'file.delete', 'HIGH', 'git rm deletes files', wide) : undefined
@@ -230,3 +233,22 @@ function judgePatchedFiles(call: ProgramCall, args: readonly Arg[]): 'said' | un
 function joinPath(folder: string, file: string): string {
   return `${folder.replace(/\/+$/, '')}/${file.slice(file.lastIndexOf('/') + 1)}`
 }
+
+/** Removing what reviews, machines or tools check a project by is asked about, and so are tests by a pattern, as a folder, or several of them. */
+function judgeRemovedGuards(call: ProgramCall, files: readonly Arg[]): undefined {
+  for (const file of files) {
+    const { code, text } = judgePath(file.value, 'write', {
+      cwd: call.scope.cwd ?? call.fence.boundary,
+      fence: call.fence,
+    })
+    const steers = /^path\.(ci|hook|runs|instructs|guard|git|tool-config)$/.test(code)
+    if (steers || CHECK_FILE.test(file.value)) call.say('git.rm-guard', 'MEDIUM', `it removes a guard: ${text}`, file)
+  }
+  const tests = files.filter(({ value }) => isTestPath(value))
+  const wide = tests.find(({ glob, value }) => glob || /[*?[]/.test(value) || !/\.\w+$/.test(value))
+  if (wide || tests.length >= MANY_TESTS)
+    call.say('git.rm-guard', 'MEDIUM', `${(wide ?? tests[0])?.text} and the like are tests`, wide ?? tests[0])
+}
+
+/** Who removes a feature removes a test or two with it. */
+const MANY_TESTS = 3

@@ -164,13 +164,27 @@ function judgeFiles(call: ProgramCall, code: Arg | undefined, language: Language
   const inPlace = call.args.find(arg => /^-[a-zA-Z0]*i/.test(arg.value) && !arg.value.startsWith('-I'))
   if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.text} changes files`, inPlace)
   const files = findOperands(call.args, [...language.inline, ...(language.loads ?? [])]).filter(arg => arg !== code)
+  const inserted = code?.known ? readReplacements(code.value) : undefined
   for (const arg of files) {
     // Perl gives file names a special meaning: a bar runs a command, an angle bracket writes a file.
     if (call.name.startsWith('perl') && /[|<>]/.test(arg.value))
       call.say('code.alarming', 'HIGH', `perl runs or writes ${arg.text}`, arg)
     call.path(arg, inPlace ? 'write' : 'read')
-    if (inPlace) call.change(arg, () => ({ after: undefined }))
+    if (inPlace) call.change(arg, () => ({ after: undefined, inserted }))
   }
+}
+
+/** What substitutions of a text put in. */
+function readReplacements(code: string): string {
+  const found = [...code.matchAll(/\bs([/#|,!@~:])(?:(?!\1)[^\\]|\\.)*\1((?:(?!\1)[^\\]|\\.)*)\1/gs)]
+  const texts = [
+    ...code.matchAll(
+      /\b(?:g?sub!?|replace)\s*\(?\s*(?:(["'])(?:(?!\1).)*\1|\/(?:[^/\\]|\\.)*\/)\s*,\s*(["'])((?:(?!\2).)*)\2/gs,
+    ),
+  ]
+  return [...found.map(([, , text = '']) => text), ...texts.map(([, , , text = '']) => text)]
+    .join('\n')
+    .replace(/\\([^\w\s])/g, '$1')
 }
 
 function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {

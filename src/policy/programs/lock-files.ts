@@ -51,6 +51,7 @@ export const SEARCHED_LOCKS: ReadonlySet<string> = new Set(
 
 /** Adds a reason for packages by name that no lock file of the project names: nobody has seen them yet. */
 export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], registry: Registry): undefined {
+  judgeEarly(call)
   const named = packages.filter(arg => arg.known).map(arg => ({ arg, name: packageName(arg.value, registry) }))
   if (named.every(({ name }) => name === undefined)) return
   const isListed = readLocks(call, registry)
@@ -66,7 +67,17 @@ export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], regis
 /** Adds the reason that a command fetches other versions than those that the lock file names. Nobody has seen them yet. */
 export function judgeUpdate(call: ProgramCall, at: Arg | undefined): undefined {
   call.say('pkg.update', 'MEDIUM', `${call.name} fetches versions that no lock file names`, at)
+  judgeEarly(call)
 }
+
+function judgeEarly(call: ProgramCall): undefined {
+  const early = call.args.find(({ value }) => EARLY.test(value))
+  if (early) call.say('pkg.early', 'MEDIUM', `${early.text} takes versions that are not released yet`, early)
+}
+
+/** Flags and tags that take what is not released yet. */
+const EARLY =
+  /^--(pre|prerelease(s|=.*)?|allow-pre\w*|pre-release|pre-id.*|unstable|bleeding-edge|major-versions)$|^@?[\w./-]+@(next|canary|nightly|beta|alpha|rc|dev|edge|insiders?|experimental|preview)$/
 
 /** Packages that everybody uses, and those of the same kind whose names are near to theirs. */
 const POPULAR: Partial<Record<Registry, string>> = {

@@ -231,7 +231,7 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   for (const file of files) {
     call.path(file, 'write')
     noteWritten(file, call)
-    call.change(file, () => ({ after: undefined }))
+    call.change(file, () => ({ after: undefined, inserted: readInsertions(value) }))
   }
   call[files.every(file => isOwnFile(file, call)) ? 'settle' : 'hold'](
     'code.edits',
@@ -242,6 +242,13 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   const reaching = explainCode(paths.join(', '), value)
   if (reaching) call.hold(reaching.code, reaching.risk, reaching.text, code)
   return true
+}
+
+/** The texts that a program text puts in place of others. */
+function readInsertions(text: string): string {
+  const string = `[rbuft]*('''[\\s\\S]*?'''|"""[\\s\\S]*?"""|'(?:[^'\\\\\\n]|\\\\.)*'|"(?:[^"\\\\\\n]|\\\\.)*")`
+  const shape = new RegExp(`\\b(?:replace|subn?)\\s*\\(\\s*${string}\\s*,\\s*${string}`, 'g')
+  return [...text.matchAll(shape)].map(([, , to = '']) => to.replace(/^['"]+|['"]+$/g, '')).join('\n')
 }
 
 const EDITING = new Set([...MEMBERS, 'write_text', 'write', 'writelines', 'close'])

@@ -71,9 +71,11 @@ export const SCRIPTING_TOOLS: ProgramRules = {
     }),
   ),
   ...named(
-    'pre-commit pre_commit',
+    'pre-commit pre_commit prek',
     tool({
       verbs: 'run validate-config validate-manifest sample-config',
+      // Versions of hooks that nobody has reviewed, and hooks of another repository.
+      medium: /^(auto-?update|try-repo|--bleeding-edge|--freeze|--repo)$/,
       flags:
         '-a --all-files --files --from-ref: --to-ref: --show-diff-on-failure --hook-stage: --color: --verbose --fail-fast',
     }),

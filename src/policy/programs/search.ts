@@ -1,4 +1,5 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
+import { looksForSecrets } from '../paths/secret-files.ts'
 import { type Arg, isFlag } from '../shell/args.ts'
 import { named, type ReaderRow, reader } from './rule-builders.ts'
 
@@ -74,13 +75,23 @@ export const SEARCHERS: ProgramRules = {
   }),
   ...named(
     'locate mlocate plocate',
-    reader({
+    locate({
       operands: 'text',
       harmless: `-AbcehHiLNPpqrsSw0 -l: -n: -r: --all --basename --count --existing --follow --ignore-case --limit:
         --nofollow --null --quiet --regexp: --regex --statistics --wholename`,
       reads: '-d: --database:',
     }),
   ),
+}
+
+/** A search of the whole machine by name. */
+function locate(row: ReaderRow): ProgramRule {
+  const plain = reader(row)
+  return call => {
+    const telling = call.args.find(arg => !isFlag(arg) && looksForSecrets(arg.value))
+    if (telling) call.say('read.secrets', 'MEDIUM', `${telling.text} looks for secrets on the whole machine`, telling)
+    plain(call)
+  }
 }
 
 /** A search of whole trees: if it includes hidden or ignored files, it finds secrets too. */

@@ -1,4 +1,5 @@
 import type { ProgramCall } from '../classify/call.ts'
+import { silencesChecks } from '../classify/weaker-checks.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { applySed } from '../shell/printed.ts'
@@ -36,18 +37,27 @@ export function sed(call: ProgramCall): undefined {
   const isExtended = seen.flags.some(flag => /^(E|r|regexp-extended)$/.test(flag.name))
   const isPlain = seen.flags.every(flag => /^(E|r|regexp-extended|i|I|in-place|e|expression)$/.test(flag.name))
   const script = isPlain && texts.every(({ known }) => known) ? texts.map(({ value }) => value).join('\n') : undefined
-  for (const arg of explicit ? words : others) {
-    call.path(arg, inPlace ? 'write' : 'read')
-    if (inPlace)
-      call.change(arg, had => ({
-        after: script && had !== undefined ? applySed(script, had, isExtended) : undefined,
-        added: script?.replace(/\\([^\w\s])/g, '$1'),
-      }))
-  }
+  const inserted = texts.every(({ known }) => known) ? readInserted(texts) : undefined
+  const files = explicit ? words : others
+  for (const arg of files) call.path(arg, inPlace ? 'write' : 'read')
+  // Files that xargs names are not known.
+  for (const arg of inPlace ? (files.length > 0 ? files : [{ ...inPlace.arg, known: false }]) : [])
+    call.change(arg, had => ({
+      after: script && had !== undefined ? applySed(script, had, isExtended) : undefined,
+      added: script?.replace(/\\([^\w\s])/g, '$1'),
+      inserted,
+    }))
   if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace.arg)
   const isSilent = seen.flags.some(flag => /^(n|quiet|silent)$/.test(flag.name))
   const emptied = texts.find(({ value }) => EMPTIES.test(value) || (isSilent && !/[pPw]/.test(value)))
   if (inPlace && emptied) call.say('file.delete', 'HIGH', `${emptied.text} leaves nothing of the file`, emptied)
+}
+
+/** What a script puts in: replacements, and lines that it adds. */
+function readInserted(texts: readonly Arg[]): string {
+  return readSedScript(texts.map(arg => arg.value).join('\n'))
+    .inserts.join('\n')
+    .replace(/\\([^\w\s])/g, '$1')
 }
 
 /** Joins several texts to one script, one line each. */
@@ -71,6 +81,8 @@ export interface SedEffects {
   writes: string[]
   reads: string[]
   runs: boolean
+  /** Texts that it puts in. */
+  inserts: string[]
   /** Whether every character of it was understood. */
   readable: boolean
 }
@@ -86,6 +98,7 @@ export function readSedScript(script: string): SedEffects {
     writes: readings.flatMap(reading => reading.writes),
     reads: readings.flatMap(reading => reading.reads),
     runs: readings.some(reading => reading.runs),
+    inserts: readings.flatMap(reading => reading.inserts),
     readable: readings.some(reading => reading.readable),
   }
 }
@@ -93,8 +106,10 @@ export function readSedScript(script: string): SedEffects {
 class Reader {
   readonly #text: string
   readonly #brackets: boolean
-  readonly #found: SedEffects = { writes: [], reads: [], runs: false, readable: true }
+  readonly #found: SedEffects = { writes: [], reads: [], runs: false, inserts: [], readable: true }
   #at = 0
+  /** Whether the command is for one line by its number. */
+  #isOne = false
 
   constructor(text: string, brackets: boolean) {
     this.#text = text
@@ -112,9 +127,11 @@ class Reader {
   }
 
   #addresses(): undefined {
+    this.#isOne = /\d/.test(this.#here())
     this.#address()
     this.#skip(/[ \t]/)
     if (this.#here() === ',') {
+      this.#isOne = false
       this.#at++
       this.#skip(/[ \t]/)
       if (/[+~]/.test(this.#here())) this.#at++
@@ -163,7 +180,9 @@ class Reader {
     this.#at++
     if (delimiter === '' || delimiter === '\n' || delimiter === '\\') return this.#lost()
     this.#until(delimiter, this.#brackets && letter === 's')
+    const start = this.#at
     this.#until(delimiter, false)
+    if (letter === 's') this.#insert(this.#text.slice(start, this.#at - 1))
     if (letter === 'y') return
     while (/[gpiImMe0-9w]/.test(this.#here())) {
       const flag = this.#here()
@@ -197,7 +216,14 @@ class Reader {
 
   /** `a`, `i` and `c` take the rest of the line, and the next line after a backslash. */
   #textLines(): undefined {
+    const start = this.#at
     while (this.#line().endsWith('\\') && this.#at < this.#text.length);
+    this.#insert(this.#text.slice(start, this.#at).replace(/^[ \t]*\\?\s*/, ''))
+  }
+
+  /** At one line a comment for that line is an edit like any other. */
+  #insert(text: string): undefined {
+    if (!this.#isOne || silencesChecks(text)) this.#found.inserts.push(text)
   }
 
   #note(list: string[]): undefined {
