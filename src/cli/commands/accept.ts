@@ -98,9 +98,8 @@ async function findProblem(
   { trustFile, home }: AppPaths,
 ): Promise<AppError | undefined> {
   if (path === trustFile) return undefined
-  const [{ checkConfigText }, { parseRules }, { userRulesFile }] = await Promise.all([
+  const [{ checkConfigText }, { parseRules, userRulesFile }] = await Promise.all([
     import('../../domain/config/layers.ts'),
-    import('../../policy/verdict/rules-file.ts'),
     import('../../policy/verdict/rules-file.ts'),
   ])
   try {

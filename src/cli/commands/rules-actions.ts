@@ -9,7 +9,6 @@ import { openClassifier } from '../../policy/classify/classify.ts'
 import { KNOWN_TOOLS } from '../../policy/classify/tool-use.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { addRule, removeRule } from '../../policy/verdict/edit-rules.ts'
-import { findProjectRules, parseRules, projectRulesFile, readRules, userRulesFile, type WrittenRule } from '../../policy/verdict/rules-file.ts'
 import {
   describeRule,
   findRule,
@@ -17,6 +16,14 @@ import {
   parsePattern,
   rulesFromAllowedTools,
 } from '../../policy/verdict/rules.ts'
+import {
+  findProjectRules,
+  parseRules,
+  projectRulesFile,
+  readRules,
+  userRulesFile,
+  type WrittenRule,
+} from '../../policy/verdict/rules-file.ts'
 import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
 import { judgeCall, judgeInTask, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 import { type CommandContext, ExitCode } from '../context.ts'
