@@ -54,6 +54,8 @@ deploy:
   'scripts/deploy.sh': '#!/bin/sh\nkubectl apply -f x\n',
   'scripts/names.sh': '#!/bin/sh\ncut -d= -f1 .env | sort\n',
   'report/cli.py': 'x',
+  'trap/sitecustomize.py': 'x',
+  'trap/cli.py': 'x',
   'report/aggregate.py': 'x',
   'prisma/seed.ts': 'x',
   'data/orders.json': '[{"totalCents":1}]',

@@ -14,7 +14,7 @@ test('the homes of others and the personal folders of any home are asked about i
     '/home',
     '/Users',
     '/Users/jane/code/x.ts',
-    '/root/todo.txt',
+    '/root',
     '/mnt/c/Users/jane/x.txt',
     '/home/u/Documents/tax.pdf',
     '/home/u/Desktop',

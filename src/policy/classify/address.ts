@@ -110,7 +110,7 @@ export function isOwnServer(address: string): boolean {
 }
 
 const OWN_SERVER =
-  /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\]):(300\d|4000|4200|4321|5000|517\d|80[08]0|8081|8787)(\/[^{}[\]]*)?$/
+  /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\]):(30\d\d|31(?!28)\d\d|4000|4200|4321|5000|517\d|80[08]0|8081|8787)(\/[^{}[\]]*)?$/
 
 /**
  * Whether a request that changes something goes to an application of the project. Registries, forges, databases, CI and consoles listen at most of

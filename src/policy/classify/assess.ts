@@ -1,6 +1,6 @@
 import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath } from '../paths/fence.ts'
-import { explainWideRead, judgePath } from '../paths/judge-path.ts'
+import { explainWideRead, isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { globFindsSecret, looksForSecrets } from '../paths/secret-files.ts'
 import { expandBraces } from '../shell/expand.ts'
 import { isUnreadable, parseShell, precheck } from '../shell/parse.ts'
@@ -110,7 +110,11 @@ function judge(
     case 'read':
       return { reason: judgePath(use.path, 'read', context), about: normalisePath(use.path, context) }
     case 'write': {
-      const reason = judgePath(use.path, 'write', context)
+      const judged = judgePath(use.path, 'write', context)
+      const isScratch = judged.code === 'path.outside' && isScratchFile(use.path, context.fence)
+      const reason: Reason = isScratch
+        ? { code: 'write.temp', risk: 'MEDIUM', text: `a file for now: ${use.path}` }
+        : judged
       const worse = reason.risk === 'HIGH' ? undefined : explainWrite(use, context)
       return { reason: worse ?? reason, about: normalisePath(use.path, context) }
     }

@@ -141,7 +141,14 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
       if (place.where === 'inside') return
       const isOwn = place.where === 'outside' && (place.path === '/tmp' || isTemporary(place.path, fence))
       const text = `${path} is outside the project`
-      addReason(piece, { code: 'cwd.outside', risk: 'MEDIUM', text, at: head.at, ...(isOwn && { held: true }) })
+      addReason(piece, {
+        code: 'cwd.outside',
+        risk: 'MEDIUM',
+        text,
+        at: head.at,
+        ...(isOwn && { held: true }),
+        ...(scope.made.has(place.where === 'outside' ? place.path : '') && { own: true }),
+      })
     },
     run: inner => {
       const [first] = inner

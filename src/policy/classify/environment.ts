@@ -1,6 +1,8 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { Reason, Span } from '../../domain/assessment.ts'
 import { isVendorVariable } from '../../domain/vendors.ts'
+import { type Fence, locatePath } from '../paths/fence.ts'
+import { isIgnored } from '../paths/judge-path.ts'
 import type { Arg } from '../shell/args.ts'
 import { bindVariable, expandAssigned, expandWords } from '../shell/expand.ts'
 import type { ShellScope } from '../shell/scope.ts'
@@ -48,8 +50,11 @@ interface Setting {
   exported?: boolean
   /** The program that follows, if it is known. */
   of?: string | undefined
-  /** The folder of the command, if it is known. */
+  /** The folder of the command, if it is known, and what it is judged against. */
   folder?: string | undefined
+  fence?: Fence | undefined
+  /** What the same command has written. */
+  written?: ReadonlySet<string>
 }
 
 /** Judges what setting a variable does to the programs that see it. */
@@ -89,7 +94,15 @@ export function judgeAssignment(setting: Setting, add: (reason: Reason) => undef
   if (HIJACK.some(shape => shape.test(name))) {
     const text = `${name} decides what other programs load or run`
     const isHeld = SEARCH_PATHS.test(name) && value?.known === true && staysBelow(quoted, folder)
-    return add({ code: 'env.hijack', risk: 'HIGH', text, at, ...(isHeld && { held: true }) })
+    const isOwn = isHeld && !alone && name === 'PYTHONPATH' && holdsOwnCode(setting)
+    return add({
+      code: 'env.hijack',
+      risk: 'HIGH',
+      text,
+      at,
+      ...(isHeld && { held: true }),
+      ...(isOwn && { own: true }),
+    })
   }
   if (REDIRECT.test(name) || isVendorVariable(name))
     return add({
@@ -162,6 +175,30 @@ function staysBelow(path: string, folder: string | undefined): boolean {
   })
 }
 
+/**
+ * Whether every folder of a search path for Python is one of the project with code that people wrote, and none that Python runs unasked: then
+ * it is as powerful as running a program of the project.
+ */
+function holdsOwnCode({ value, folder, fence, written, of = '' }: Setting): boolean {
+  if (fence?.look === undefined || folder === undefined || !RUNS_PYTHON.test(of)) return false
+  return (value?.value ?? '').split(':').every(part => {
+    const place = /^[\w@./-]+$/.test(part) ? locatePath(part, folder, fence) : undefined
+    if (place?.where !== 'inside' || isIgnored(place.relative, fence)) return false
+    const top = place.path
+    return (
+      !RUN_UNASKED.some(file => fence.look?.(`${top}/${file}`) !== undefined) &&
+      ![...(written ?? [])].some(file => isInside(file, top))
+    )
+  })
+}
+
+const MAKES_FOLDER = /^"?\$\(mktemp -d( \/tmp\/[\w-]+\.?X{4,})?\)"?$/
+const RUNS_PYTHON =
+  /^((\.\/|[\w-]+\/)*\.?venv\/bin\/)?(python[\d.]*|pypy3?|ipython|pytest|py\.test|coverage|mypy|ruff|pylint|pyright|uvicorn|gunicorn|flask|alembic|sphinx-build)$/
+const RUN_UNASKED = ['site', 'user'].flatMap(name =>
+  ['.py', '.pyc', '.so', '/__init__.py'].map(end => `${name}customize${end}`),
+)
+
 const LOCAL =
   /^(sqlite|file):(\/\/)?[\w.:/-]*$|^([a-z+]+:\/\/)?([\w]+(:[\w]*)?@)?(localhost|127\.0\.0\.1|::1)(:\d+)?(\/[\w.?=&/-]*)?$/
 
@@ -200,23 +237,37 @@ interface AssignContext {
   /** The program that follows the assignment. */
   of: string | undefined
   scope: ShellScope
+  fence: Fence
   add: (reason: Reason) => undefined
 }
 
 /** Handles `A=1`: judges what it does to programs, and notes its value and whether it holds a secret. */
 export function assign(
   { name, at, append, value: word, inner }: Assign,
-  { alone, of, scope, add }: AssignContext,
+  { alone, of, scope, fence, add }: AssignContext,
 ): undefined {
   const value = word && expandAssigned(word, scope)
   // `IFS= read -r line` splits that line and nothing else.
-  if (name !== 'IFS' || of !== 'read') judgeAssignment({ name, value, at, alone, of, folder: scope.cwd }, add)
+  if (name !== 'IFS' || of !== 'read')
+    judgeAssignment({ name, value, at, alone, of, folder: scope.cwd, fence, written: scope.written }, add)
   if (!alone) {
     scope.given.set(name, value?.known && !append ? value.value : undefined)
     return
   }
   if (word && /^"?\$!"?$/.test(word.text) && !scope.several.has(name)) scope.jobs.add(name)
-  bindVariable(name, append ? undefined : value, scope)
+  // A folder that is made for now, whose name does not matter.
+  const isMade =
+    word &&
+    MAKES_FOLDER.test(word.text) &&
+    !scope.several.has(name) &&
+    !scope.defined.has('mktemp') &&
+    fence.look !== undefined
+  if (isMade) scope.made.add(`/tmp/mktemp.${name}`)
+  bindVariable(
+    name,
+    append ? undefined : isMade && value ? { ...value, value: `/tmp/mktemp.${name}`, known: true } : value,
+    scope,
+  )
   const words = value ? [value] : expandWords(inner, scope)
   if (words.some(arg => arg.secret !== undefined)) scope.secrets.add(name)
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
-import { type Access, isHeldWrite, isTemporary, judgePath } from '../paths/judge-path.ts'
+import { type Access, isHeldWrite, isScratchFile, isTemporary, judgePath } from '../paths/judge-path.ts'
 import { findSecretPart, globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
@@ -13,6 +13,8 @@ interface FileContext {
   add: (reason: Reason) => undefined
   /** Whether nothing is written into a file that is opened for writing, so that what was in it is lost. */
   empties?: boolean
+  /** The command whose output goes there. */
+  words?: readonly Arg[] | undefined
   /** Whether the content of a file that is read can be seen, or ends up in another file. */
   shows?: boolean
 }
@@ -75,7 +77,8 @@ export function judgeFile(arg: Arg, access: Access, where: FileContext): undefin
       ? judgePath(arg.value, 'read', { cwd: scope.cwd ?? fence.boundary, fence })
       : reason
   const worse = tail.risk === 'HIGH' ? tail : reason
-  if (worse.risk !== 'LOW') add({ ...worse, at })
+  const isScratch = worse.code === 'path.outside' && !arg.glob && isScratchFile(arg.value, fence)
+  if (worse.risk !== 'LOW') add({ ...worse, at, ...(isScratch && { own: true }) })
   if (worse.risk !== 'HIGH') judgeElsewhere(arg, access, { scope, fence, add })
 }
 
@@ -132,8 +135,12 @@ export function judgeRedirect(
     return where.add({ code: 'write.unknown', risk: 'HIGH', text: 'a redirect whose file is not known', at })
   // `2>&1`, `>&-`, `<&3-` are descriptors, not files.
   if (/^[<>]&$/.test(op) && /^(\d+-?|-)$/.test(target.value)) return
-  if (/\/dev\/(tcp|udp)\//.test(target.value))
+  if (/\/dev\/(tcp|udp)\//.test(target.value)) {
+    // Whether a port of this machine is open. What is sent could be a command for an engine.
+    const isTried = target.known && /^\/dev\/tcp\/(127\.0\.0\.1|localhost|::1)\/\d+$/.test(target.value)
+    if (isTried && where.words && printsNothing(where.words)) return where.add({ ...TRIED, at })
     return where.add({ code: 'net.raw', risk: 'HIGH', text: `${target.text} opens a connection`, at })
+  }
   if (op === '<' || op === '<&') return judgeFile(target, 'read', { ...where, shows: true })
   if (target.known && isStandardDevice(target.value)) return
   if (isLog(target, where)) {
@@ -158,11 +165,14 @@ export function judgeRedirect(
   })
 }
 
+const TRIED = { code: 'net.look', risk: 'MEDIUM', text: 'it tries a port of this machine' } as const
+
 /** Whether a file is what a program prints, kept in /tmp under a name that nothing runs or is set up by. */
 export function isLog(
   { known, glob, value }: Arg,
   { fence, empties }: Pick<FileContext, 'fence' | 'empties'>,
 ): boolean {
+  if (known && !glob && !empties && DATA_TEXT.test(value) && isScratchFile(value, fence)) return true
   if (
     !known ||
     glob ||
@@ -173,6 +183,10 @@ export function isLog(
   const place = locatePath(value, fence.boundary, fence)
   return place.where === 'outside' && place.path === value && isTemporary(value, fence)
 }
+
+/** Texts for a comparison, and data. A script that the command itself spells out is judged otherwise. */
+const DATA_TEXT =
+  /\.(ts|tsx|jsx|vue|svelte|css|scss|go|rs|java|kt|c|h|cc|cpp|hpp|cs|swift|sql|proto|graphql|orig|bak|old|new|base|ours|theirs|lcov|ndjson|jsonl|toml|ini|conf|dot|svg)$|^\/tmp\/[\w-]+$/
 
 /**
  * Whether a file is empty, or endless, after a pipe of commands has written it: one of them prints nothing or without end, or reads the very

@@ -80,7 +80,7 @@ function carriesAway({ reasons, pieces }: Assessment, { use, ownServers }: Judge
     case 'server':
       return !ownServers.includes(use.server)
     case 'write':
-      return reasons.some(({ code }) => code === 'path.outside')
+      return reasons.some(({ code }) => code === 'path.outside' || code === 'write.temp')
     case 'command':
       return (
         reasons.some(({ code }) => code === 'path.outside' || code === 'net.raw' || code === 'open') ||

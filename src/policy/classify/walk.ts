@@ -189,6 +189,7 @@ export class CommandWalker {
         { redirect, targets: target ?? [] },
         {
           ...state,
+          words: before.length === 0 ? words : undefined,
           empties: redirect.op !== '>>' && emptiesFile(target?.[0], words ? [...before, words] : before, inputs),
           fence: this.#fence,
           add: reason => addReason(state.piece, reason),
@@ -243,7 +244,7 @@ export class CommandWalker {
       assign(assignment, {
         alone,
         of: node.words[0]?.text,
-        scope: state.scope,
+        ...{ scope: state.scope, fence: this.#fence },
         add: reason => addReason(piece, reason),
       })
     }
@@ -346,8 +347,7 @@ export class CommandWalker {
   /** What is HIGH or reaches others in lines that a shell would read. */
   #findRisks(source: ReadLines, state: WalkState): TextFinding[] {
     if (!mayFollow(source.id, state)) return []
-    const files = [...(state.files ?? []), source.id]
-    const budget = { commands: 0, most: MAX_SCRIPT_COMMANDS }
+    const [files, budget] = [[...(state.files ?? []), source.id], { commands: 0, most: MAX_SCRIPT_COMMANDS }]
     return source.lines.flatMap(({ text, line }) => {
       const parsed = parseShell(text)
       const piece: Piece = { text, risk: 'LOW', at: parsed.script.at, reasons: [], pieces: [] }

@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath, type WorktreeFence } from './fence.ts'
+import { isPlainOrAbsent } from './look.ts'
 import { findSecretPart, isHistory } from './secret-files.ts'
 import { findSteering } from './steering-files.ts'
 import { foldName, matchesWildcard } from './wildcard.ts'
@@ -181,6 +182,21 @@ export function isTemporary(path: string, { boundary }: Pick<Fence, 'boundary'>)
   return path.startsWith('/tmp/') && path.length > 5 && !boundary.startsWith('/tmp/')
 }
 
+/**
+ * Whether a path is a scratch file directly in /tmp: spelled out, nothing yet or a plain file of one's own, and by its name nothing that other
+ * programs look for there. To run it, or to set a program up by it, is judged then.
+ */
+export function isScratchFile(path: string, fence: Fence): boolean {
+  if (fence.look === undefined || !SCRATCH.test(path) || LOOKED_FOR.test(path) || !isTemporary(path, fence))
+    return false
+  const place = locatePath(path, fence.boundary, fence)
+  return place.where === 'outside' && place.path === path && isPlainOrAbsent(path)
+}
+
+const SCRATCH = /^\/tmp\/[A-Za-z0-9][\w.-]*$/
+const LOOKED_FOR =
+  /\/(krb5cc|ssh-|systemd-|hsperfdata|dbus-|tmux-|gpg-|pulse-|snap[.-]|agent\b)|\.(sock|socket|fifo|pipe|lock|lck|so|dylib|dll|pth|jar|desktop|service)$/i
+
 /** Whether a write to this path stays in a sandbox and steers nothing that runs outside of it: an ordinary file of the project, or /tmp. */
 export function isHeldWrite(path: string, { cwd, fence }: { cwd: string; fence: Fence }): boolean {
   const { code, held } = judgePath(path, 'write', { cwd, fence })
@@ -217,7 +233,12 @@ export function isMadeAgain(path: string, { cwd, fence }: { cwd: string; fence: 
   const pattern = /[^/]*[*?[].*$/s.exec(path)?.[0]
   if (place.where !== 'inside' || fence.look === undefined) return false
   const relative = [place.relative, pattern].filter(Boolean).join('/')
-  if (pattern === undefined && isIgnoredOutput(place.relative, fence)) return true
+  const above = place.relative.split('/').map((_, at, steps) => steps.slice(0, at + 1).join('/'))
+  if (pattern === undefined && above.some(folder => isIgnoredOutput(folder, fence))) return true
+  const isVenv =
+    /(^|\/)\.venv\/?$/.test(relative) ||
+    (/(^|\/)venv\/?$/.test(relative) && fence.look(`${place.path}/pyvenv.cfg`) !== undefined)
+  if (isVenv && isIgnored(relative, fence)) return true
   if (!LEFT_OVER.test(relative)) return false
   return MADE_BY_TOOLS.test(relative) || isIgnored(relative, fence)
 }
@@ -244,7 +265,7 @@ const MADE_BY_TOOLS =
   /(^|\/)(coverage|htmlcov|__pycache__|node_modules\/\.\w[\w.-]*|\.(cache|turbo|vite|parcel-cache|pytest_cache|mypy_cache|ruff_cache|nyc_output|next|nuxt|svelte-kit|angular|tox|nox)|playwright-report|test-results|storybook-static|[\w.-]+\.egg-info)(\/|$)|\.(pyc|pyo|tsbuildinfo|gcda|gcno)$|(^|\/)\.(eslintcache|stylelintcache|coverage)$/
 
 /** Whether the ignore file at the top of the project names a path or a folder above it, and no later line takes that back. */
-function isIgnored(relative: string, { boundary, look }: Fence): boolean {
+export function isIgnored(relative: string, { boundary, look }: Fence): boolean {
   const found = look?.(`${boundary}/.gitignore`)
   const rules = found?.is === 'file' ? found.bytes.toString('utf8').split('\n') : []
   const steps = relative.split('/').filter(Boolean)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { SEARCHED_LOCKS } from '../programs/lock-files.ts'
 import type { Fence, FoundFile } from './fence.ts'
@@ -36,6 +36,16 @@ export function measurePath(path: string, smallBytes: number): 'small' | 'large'
     return PROGRAM.test(head.toString('latin1')) ? { head } : 'large'
   } catch {
     return 'none' // not there, or not for us to read
+  }
+}
+
+/** Whether nothing is at a path, or a plain file of this user that no other name leads to: no link, pipe, socket or folder. */
+export function isPlainOrAbsent(path: string): boolean {
+  try {
+    const found = lstatSync(path)
+    return found.isFile() && found.nlink === 1 && found.uid === process.getuid?.()
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
   }
 }
 

@@ -275,7 +275,11 @@ function compose(call: ProgramCall, args: readonly Arg[]): undefined {
   judgeRights(call)
   const [, service] = operands
   const inner = service ? args.slice(args.indexOf(service) + 1) : []
+  const { scope } = call
+  const before = scope.contained
+  scope.contained = verb.value === 'exec' && args.indexOf(verb) === 0 && call.fence.look !== undefined
   if (inner.length > 0) call.run(inner)
+  scope.contained = before === true
 }
 
 /** The files that compose reads must be the project's own and give no container the machine. */

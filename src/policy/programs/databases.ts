@@ -1,4 +1,6 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
+import { locatePath } from '../paths/fence.ts'
+import { isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
 import { printText } from '../shell/printed.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
@@ -26,6 +28,11 @@ export const DATABASES: ProgramRules = {
   ),
   ...named('pg_dump pg_dumpall mysqldump mongodump redis-dump sqlite3_analyzer mongoexport pg_basebackup', call => {
     const out = call.args.some(arg => /^(-f|--file|-o|--out|--result-file|-D|--tab)/.test(arg.value))
+    // The tables of a database at work, without what is in them.
+    const isShape = call.args.some(({ value }) => /^(-s|--schema-only|--no-data)$/.test(value))
+    const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+    if (!out && isShape && call.scope.contained && /^pg_dump$/.test(call.name) && SHAPE_WORDS.test(words))
+      return call.say('db.read', 'MEDIUM', `${call.name} shows the tables of a database`)
     call.say('db.dump', out ? 'HIGH' : 'MEDIUM', `${call.name} copies a database out`)
   }),
   ...named(
@@ -40,6 +47,9 @@ export const DATABASES: ProgramRules = {
   },
   ...named('pg_isready pg_config', call => call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)),
 }
+
+const SHAPE_WORDS =
+  /^((-s|--schema-only|-O|-x|--no-owner|--no-privileges|--no-comments|(-U|-d|-t|-n|--username|--dbname|--table|--schema)[ =]\w+|\w+)( |$))+$/
 
 function client(call: ProgramCall): undefined {
   const texts = [
@@ -63,7 +73,7 @@ function client(call: ProgramCall): undefined {
     call.say('db.reach', 'HIGH', `${call.name} changes the server itself`)
     isJudged = true
   }
-  for (const arg of texts) {
+  for (const arg of /^sqlite3?$/.test(call.name) && isForNow(call) ? [] : texts) {
     const value = isFlag(arg) ? arg.value.replace(/^--?[\w-]+=?/, '') : arg.value
     if (value === '') continue
     const fixed: Arg = { ...arg, value }
@@ -109,6 +119,8 @@ function client(call: ProgramCall): undefined {
     )
   )
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
+  if (/^sqlite3?$/.test(call.name) && isForNow(call))
+    return call.say('db.read', 'MEDIUM', `${call.name} works in memory or on a file for now`)
   if (!far && isOwnInsert(call))
     return call.say('db.migrate', 'MEDIUM', `${call.name} adds to a database of the project`)
   if (
@@ -119,6 +131,37 @@ function client(call: ProgramCall): undefined {
   call.say('db.open', 'MEDIUM', `${call.name} opens a database`)
 }
 
+/**
+ * `sqlite3 :memory: '…'`, or a scratch file in /tmp: nothing that anybody keeps. The statements may reach no other file and load no code, and of the
+ * commands of the client only those count that show, or read a file of the project.
+ */
+function isForNow({ args, fence, feed, scope }: ProgramCall): boolean {
+  const [name, ...texts] = args.filter(arg => !isFlag(arg))
+  if (name === undefined || feed.piped || feed.file || feed.text || texts.length === 0 || scope.cwd === undefined)
+    return false
+  if (
+    !args.every(
+      ({ known, value }) =>
+        known &&
+        (!value.startsWith('-') || /^-(header|csv|column|json|box|line|list|markdown|table|batch|bail)$/.test(value)),
+    )
+  )
+    return false
+  if (name.value !== ':memory:' && !(/\.(db|sqlite3?)$/.test(name.value) && isScratchFile(name.value, fence)))
+    return false
+  return texts.every(({ value }) => {
+    if (!/^\s*\./.test(value)) return !/\n\s*\./.test(value) && !LEAVES_FILE.test(value)
+    const [, file] = /^\.import (?:--csv |--skip \d+ )*([A-Za-z][\w./-]*) \w+$/.exec(value) ?? []
+    if (file === undefined)
+      return /^\.(mode|headers?|separator|width|nullvalue|timer|tables|schema|indexes)( [\w,"'|]*)*$/.test(value)
+    const { risk } = judgePath(file, 'read', { cwd: scope.cwd ?? '', fence })
+    return risk === 'LOW' && locatePath(file, scope.cwd ?? '', fence).where === 'inside'
+  })
+}
+
+const LEAVES_FILE =
+  /\b(attach|detach|vacuum|load_extension|readfile|writefile|edit|fsdir|lsmode|zipfile|sqlar\w*|fts3_tokenizer|shell|system|pragma\s+(?!table_info|index_list|foreign_keys|compile_options|user_version))\b/i
+
 /** `psql app_dev -f db/seeds/dev.sql`: a file of the project for a database that is for development, on this machine. */
 function isOwnFile({ name, args }: ProgramCall): boolean {
   const words = args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
@@ -126,7 +169,12 @@ function isOwnFile({ name, args }: ProgramCall): boolean {
 }
 
 /** `psql -d app_dev -c 'insert …'`: one row more in a database that is for development, on this machine. */
-function isOwnInsert({ name, args }: ProgramCall): boolean {
+function isOwnInsert({ name, args, scope }: ProgramCall): boolean {
+  const words = args.map(({ value, known }) => (known ? value : HOLE))
+  if (name === 'psql' && scope.contained && OWN_ROW.test(words.at(-1) ?? ''))
+    return /^((-U|-d|--username|--dbname) \w+ )*(\w+ )?((-U|-d) \w+ )*(-c|--command)$/.test(
+      words.slice(0, -1).join(' '),
+    )
   const [flag, database, run, text, ...rest] = args.map(({ value, known }) => (known ? value : ''))
   if (name !== 'psql' || rest.length > 0 || !/^(-d|--dbname)$/.test(flag ?? '') || !/^(-c|--command)$/.test(run ?? ''))
     return false
@@ -135,7 +183,7 @@ function isOwnInsert({ name, args }: ProgramCall): boolean {
 
 /** Values that are written out: a function could read a file or reach another server. */
 const OWN_ROW =
-  /^\s*insert\s+into\s+\w+\s*\([\w\s,]*\)\s*values\s*\((\s*(-?[\d.]+|'[^'\\]*'|null|true|false|now\(\)|default)\s*,?)+\)\s*(returning\s+[\w\s,*]+)?;?\s*$/i
+  /^\s*insert\s+into\s+\w+\s*(\([\w\s,]*\)\s*)?values\s*\((\s*(-?[\d.]+|'[^'\\]*'|null|true|false|now\(\)|default)\s*,?)+\)\s*(on\s+conflict(\s*\([\w\s,]*\))?\s+do\s+nothing\s*)?(returning\s+[\w\s,*]+)?;?\s*$/i
 
 /** Texts in statements may name files: `read_csv('.env')`, `from '/etc/x'`. */
 function judgeLiterals(call: ProgramCall, texts: readonly Arg[]): undefined {

@@ -1,6 +1,6 @@
 import type { ProgramCall } from '../classify/call.ts'
 import { CHECK_FILE, isTestPath } from '../classify/weaker-checks.ts'
-import { judgePath } from '../paths/judge-path.ts'
+import { isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { type GitCommandRule, has, isAddress, RUNS_PROGRAM, say } from './git-commands.ts'
 import { SECRET_WORDS } from './search.ts'
@@ -103,7 +103,19 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
       : undefined
   },
   worktree: (call, args) => {
-    const [verb] = findOperands(args)
+    const [verb, folder, ...refs] = findOperands(args)
+    const isPlain = args.every(
+      ({ known, value }) => known && (!value.startsWith('-') || /^(-q|--quiet|--detach|-d)$/.test(value)),
+    )
+    if (folder && isPlain && call.scope.folders.size === 1 && /^\/tmp\/[A-Za-z][\w.-]*$/.test(folder.value)) {
+      // A second checkout for now, which the same command has made.
+      if (verb?.value === 'remove' && refs.length === 0 && call.scope.made.has(folder.value)) return undefined
+      const isFree = isScratchFile(folder.value, call.fence) && call.fence.look?.(folder.value) === undefined
+      if (verb?.value === 'add' && isFree && refs.every(({ value }) => /^[\w][\w./~^@-]*$/.test(value))) {
+        call.scope.made.add(folder.value)
+        return undefined
+      }
+    }
     if (verb && /^(remove|prune)$/.test(verb.value))
       return say(call, 'git.destroy', 'HIGH', `git worktree ${verb.text} removes a worktree with its work`, verb)
     return verb && verb.value !== 'list'

@@ -166,7 +166,8 @@ function judgeCommon(call: ProgramCall, verb: Arg, args: readonly Arg[]): undefi
   const author = verb.value === 'commit' ? args.find(arg => FORGES.test(arg.value)) : undefined
   if (author) call.say('git.author', 'MEDIUM', `${author.text} speaks for somebody else`, author)
   // To take a file with secrets out of the index shows nothing of it.
-  const unstages = verb.value === 'rm' && args.some(arg => arg.value === '--cached')
+  const unstages =
+    (verb.value === 'rm' && args.some(arg => arg.value === '--cached')) || /^check-(ignore|attr)$/.test(verb.value)
   for (const [index, arg] of args.entries())
     if (
       !unstages &&

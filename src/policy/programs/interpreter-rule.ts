@@ -2,6 +2,7 @@ import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, type FlagHit, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { listModuleFolders } from './plain-code.ts'
 import { judgeWritten } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
 
@@ -120,7 +121,7 @@ const SUBSTITUTES = new RegExp(
 
 /** `print if /x/`, `print "$1\n" if /a(.*)/`, `print if $. < 10`, without code in a pattern. */
 const PICKS_LINES =
-  /^\s*(if\s*\()?\s*print(\s+"(\$[1-9&](?![[{]|->)|[\w ,.:;=-]|\\[nt])*")?\s+(if|unless)\s+(!?\s*\/((?![?*]\s*\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/[imsx]*|\$\.\s*[<>=]=?\s*\d+|\d+\s*\.\.\s*\d+)\s*;?\s*$/
+  /^\s*(if\s*\()?\s*print(\s+"(\$([1-9&_.]|ARGV\b)(?![[{]|->)|[\w ,.:;=-]|\\[nt])*")?\s+(if|unless)\s+(!?\s*\/((?![?*]\s*\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/[imsx]*|\$\.\s*[<>=]=?\s*\d+|\d+\s*\.\.\s*\d+)\s*;?\s*(close\(?\s*ARGV\s*\)?\s+if\s+eof\s*;?\s*)?$/
 
 /** Flags with which perl reads lines and changes no file. */
 function isFilterFlag(arg: Arg): boolean {
@@ -243,10 +244,11 @@ function judgeModule(call: ProgramCall, module: Arg | undefined): undefined {
 }
 
 /** The file of the project that a module's name stands for. */
-function findModule({ scope: { cwd }, fence }: ProgramCall, module: string): string | undefined {
+function findModule({ scope, fence }: ProgramCall, module: string): string | undefined {
+  const { cwd } = scope
   if (cwd === undefined || !/^\w+(\.\w+)*$/.test(module)) return undefined
   const base = module.replaceAll('.', '/')
-  return ['', 'src/']
+  return listModuleFolders(scope)
     .flatMap(top => [`${top}${base}/__main__.py`, `${top}${base}.py`])
     .find(file => {
       const place = locatePath(file, cwd, fence)

@@ -189,6 +189,10 @@ function judgeData(call: ProgramCall, flag: Arg, value: Arg | undefined, isHere:
   )
 }
 
+/** A folder of the project, for this machine alone. */
+const SERVES_HERE =
+  /^(?=.*(^| )(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)( |$))(?=.*(^| )((-d|--directory)[ =])?(\.\/)?[A-Za-z][\w-]*(\/[\w-]+)*\/?( |$))((\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|(-p|--port)[ =]?\d+|((-d|--directory)[ =])?(\.\/)?[A-Za-z][\w-]*(\/[\w-]+)*\/?)( |$))+$/
+
 /** The words of a server for one folder that a build makes, whose files are meant to be seen. */
 const SERVES_BUILD =
   /^((-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+) )*((-d|--directory)[ =])?(\.\/)?(dist|build|out|coverage|htmlcov|storybook-static|playwright-report|_site|docs\/_build|site)(\/[\w-][\w.-]*)*\/?( (-[sSc]|-c-1|(-p|-l|--port|--listen)[ =]?\d+|(-b|--bind|-a)[ =]?(localhost|127\.0\.0\.1)|\d+))*$/
@@ -302,7 +306,12 @@ export const NETWORK: ProgramRules = {
   ...named('http-server serve static-server live-server caddy', call => {
     const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
     const isBuilt = /^(http-server|serve)$/.test(call.name) && SERVES_BUILD.test(words)
-    call[isBuilt ? 'hold' : 'say']('net.serve', 'MEDIUM', `${call.name} serves files on the network`)
+    const isHere = SERVES_HERE.test(words) && !/(^|[ /])\.(?=[\w.])|secret|private|cred|key/i.test(words)
+    call[isHere ? 'settle' : isBuilt ? 'hold' : 'say'](
+      'net.serve',
+      'MEDIUM',
+      `${call.name} serves files on the network`,
+    )
   }),
   ...named(
     'ssh-keygen ssh-add ssh-agent ssh-copy-id ssh-keyscan gpg gpg2 age sops pass keytool minisign gopass keybase',

@@ -54,7 +54,8 @@ const OPENED =
 
 /** Whether a program text in Python only computes and prints, or reads files of the project by their names. The files are judged too. */
 export function isPlainPython(call: ProgramCall, code: Arg): boolean {
-  const { value } = code
+  const { text: value, patterns } = spellLoops(code.value)
+  for (const pattern of patterns) call.path({ ...deriveArg(pattern, code), glob: /[*?[]/.test(pattern) }, 'read')
   if (value.length > 2_000 || !staysPlain(dropOwnImports(call, value), MEMBERS) || !opensOnly(value, OPENED))
     return false
   const paths = [...value.matchAll(OPENED)].map(([, , path = '']) => path)
@@ -65,6 +66,25 @@ export function isPlainPython(call: ProgramCall, code: Arg): boolean {
 
 /** The text without the names that it takes from modules of the project, unless they sound like a deed. */
 function dropOwnImports(call: ProgramCall, text: string): string {
+  const aliases: string[] = []
+  const left = text.replace(
+    /(?<=^|[;\n]\s*|\bimport\s[\w, ]*,\s*)(import\s+|(?<=,\s*))([A-Za-z]\w*(?:\.\w+)*)\s+as\s+([A-Za-z]\w*)\s*(?=;|\n|$)/g,
+    (whole, start: string, module: string, alias: string) => {
+      if (MODULES.has(module.split('.')[0] ?? '') || !isOwnModule(call, module)) return whole
+      aliases.push(alias)
+      return start === '' ? 'json' : ''
+    },
+  )
+  return aliases.reduce(
+    (rest, alias) =>
+      rest.replace(new RegExp(`(?<![.\\w'"])${alias}\\.([A-Za-z]\\w*)`, 'g'), (use, name) =>
+        isDeed(name) ? use : '0',
+      ),
+    dropFromImports(call, left),
+  )
+}
+
+function dropFromImports(call: ProgramCall, text: string): string {
   return text.replace(
     /(?<=^|[;\n]\s*)from\s+([A-Za-z]\w*(?:\.\w+)*)\s+import\s+([A-Za-z]\w*(?:\s+as\s+[A-Za-z]\w*)?(?:\s*,\s*[A-Za-z]\w*(?:\s+as\s+[A-Za-z]\w*)?)*)\s*(?=;|\n|$)/g,
     (whole, module: string, names: string) => {
@@ -74,10 +94,39 @@ function dropOwnImports(call: ProgramCall, text: string): string {
   )
 }
 
+/**
+ * A text in which a loop over names and patterns that it spells out opens each of them: `for f in glob.glob('a/*.yml') + ['b.yml']`. What is left opens a
+ * name. The patterns are empty if anything else could be in the variable.
+ */
+function spellLoops(text: string): { text: string; patterns: string[] } {
+  const name = `(?:'[A-Za-z.][\\w./*-]*'|"[A-Za-z.][\\w./*-]*")`
+  const list = `(?:sorted\\(\\s*)?(?:glob\\.glob\\(\\s*${name}\\s*\\)|\\[\\s*${name}(?:\\s*,\\s*${name})*\\s*\\])\\)?`
+  const [whole, variable, names = ''] =
+    new RegExp(`\\bfor\\s+([a-z]\\w*)\\s+in\\s+(${list}(?:\\s*\\+\\s*${list})*)(?=\\s*[:\\])])`).exec(text) ?? []
+  if (whole === undefined || variable === undefined) return { text, patterns: [] }
+  const rest = text.replace(whole, `for ${variable} in []`)
+  const isOnly = !new RegExp(
+    `\\b${variable}\\s*(=(?!=)|:=|,[^)]*=(?!=))|\\bas\\s+${variable}\\b|\\bfor\\b[^:\\n]*\\b${variable}\\b[^:\\n]*\\bin\\s+(?!\\[\\])`,
+  ).test(rest)
+  const patterns = [...names.matchAll(new RegExp(name, 'g'))].map(([quoted]) => quoted.slice(1, -1))
+  if (!isOnly || patterns.some(pattern => pattern.split('/').includes('..'))) return { text, patterns: [] }
+  const left = rest
+    .replace(/(\bimport\s+[\w, ]*?),\s*glob\b|\bimport\s+glob\s*(?=[;\n])/g, '$1')
+    .replace(new RegExp(`\\bopen\\(\\s*${variable}\\s*\\)`, 'g'), "open('x')")
+  return { text: left, patterns }
+}
+
+/** The folders in which Python looks for a module of the project. */
+export function listModuleFolders({ given }: ProgramCall['scope']): string[] {
+  const more = given.get('PYTHONPATH')?.split(':') ?? []
+  return ['', 'src/', ...more.filter(part => /^[\w@./-]+$/.test(part)).map(part => `${part.replace(/\/+$/, '')}/`)]
+}
+
 /** Whether a module is a file of the project. */
-function isOwnModule({ scope: { cwd }, fence }: ProgramCall, module: string): boolean {
+function isOwnModule({ scope, fence }: ProgramCall, module: string): boolean {
+  const { cwd } = scope
   const base = module.replaceAll('.', '/')
-  return ['', 'src/'].some(top =>
+  return listModuleFolders(scope).some(top =>
     [`${base}.py`, `${base}/__init__.py`].some(file => {
       const place = cwd === undefined ? undefined : locatePath(`${top}${file}`, cwd, fence)
       return place?.where === 'inside' && fence.look?.(place.path)?.is === 'file'
@@ -101,7 +150,7 @@ function staysPlain(text: string, members: ReadonlySet<string>): boolean {
   // Names in strings count too: a format can follow them.
   const bare = readPython(text.replace(LISTS_CODE, '').replace(SHOWN_TABLE, ''))
   if (bare === undefined || /__(?!(main|version|name)__)/.test(text)) return false
-  if (/['"](\/|~|\.\.)/.test(text) && /\b(open|Path|read_\w+)\b/.test(bare)) return false
+  if (/['"](\/|~|\.\.)/.test(text.replace(REPLACES, '')) && /\b(open|Path|read_\w+)\b/.test(bare)) return false
   // A path can be put together: `.replace(x)` renames, and `path / x` is another file.
   if (
     /\b(pathlib|Path)\b/.test(bare) &&
@@ -114,6 +163,9 @@ function staysPlain(text: string, members: ReadonlySet<string>): boolean {
   const words = bare.replace(/\.\s*[A-Za-z_]\w*/g, ' ').match(/[A-Za-z_]\w*/g) ?? []
   return words.every(word => !BUILT_IN.test(word) && (!word.startsWith('_') || /^(_|__name__|__version__)$/.test(word)))
 }
+
+/** A text that takes the place of another one, both written out. */
+const REPLACES = /\.\s*replace\s*\(\s*('[^'\\\n]*'|"[^"\\\n]*")\s*,\s*('[^'\\\n]*'|"[^"\\\n]*")\s*\)/g
 
 function loadsOnly(bare: string): boolean {
   const lines = bare.match(/(?<![.\w])(import|from)\b[^\n;]*/g) ?? []

@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { HOLE } from '../shell/args.ts'
+import { type Arg, HOLE } from '../shell/args.ts'
 import { named, reader } from './rule-builders.ts'
 
 const SUM = reader({
@@ -199,7 +199,13 @@ export const PAGERS: ProgramRules = {
     const file = call.args.find(arg => /^[^-].*\//.test(arg.value))
     if (file) call.say('flag.unusual', 'MEDIUM', `${file.text} is a file to format, not the name of a page`, file)
     if (file) call.path(file, 'read')
-    MAN(call)
+    const isCat = (arg: Arg | undefined) => arg?.known === true && /^(cat|-P(=)?cat|--pager=cat)$/.test(arg.value)
+    const plain = call.args.filter(
+      (arg, at) =>
+        !(isCat(arg) && (at > 0 || arg.value !== 'cat')) &&
+        !(/^(-P|--pager)$/.test(arg.value) && isCat(call.args[at + 1])),
+    )
+    MAN({ ...call, args: plain })
   }),
   info: reader({
     operands: 'text',

@@ -186,7 +186,7 @@ function judgePythonPackages(call: ProgramCall, packages: readonly Arg[]): undef
 
 /** Flags of pip and the like that do not change where packages come from or go. */
 const KNOWN =
-  /^(-[UqvVhyrecGnpd]+|-[rec].*|-[vq]+|--(upgrade|upgrade-strategy|quiet|verbose|version|help|requirement|constraint|editable|no-cache-dir|no-cache|no-input|disable-pip-version-check|no-color|progress-bar|dry-run|outdated|uptodate|format|not-required|local|path|exclude|exclude-editable|all|files|dev|only|with|without|extras|extra|all-extras|all-groups|group|no-dev|no-root|only-group|no-group|sync|locked|frozen|no-sync|refresh|offline|reinstall|require-hashes|only-binary|no-binary|prefer-binary|use-pep517|no-build-isolation|retries|timeout|no-interaction|no-ansi|ansi|tree|latest|top-level|depth|invert|why|package|script|no-install-project|no-editable|resolution|prerelease|python-version|python-platform|universal|output-format|no-header|emit-index-url|generate-hashes|annotation-style|strip-extras|no-annotate|lock|keep-outdated|deploy|ignore-pipfile|dev-only|pypi|json|yes|name|channel|no-update-deps|explicit|revision|export|from-history|verify|wheel|sdist|clean|no-hashes|without-hashes|without-urls|no-progress|active|check|color|no-self|default|bare|no-progress)(=.*)?)$/
+  /^(-[UqvVhyrecGnpd]+|-[rec].*|-[vq]+|--(upgrade|upgrade-strategy|quiet|verbose|version|help|requirement|constraint|editable|no-cache-dir|no-cache|no-input|disable-pip-version-check|no-color|progress-bar|dry-run|outdated|uptodate|format|not-required|local|path|exclude|exclude-editable|all|files|dev|only|with|without|extras|extra|all-extras|all-groups|group|no-dev|no-root|only-group|no-group|sync|locked|frozen|no-sync|refresh|offline|reinstall|require-hashes|only-binary|no-binary|prefer-binary|use-pep517|no-build-isolation|retries|timeout|no-interaction|no-ansi|ansi|tree|latest|top-level|depth|invert|why|package|script|no-install-project|no-editable|resolution|prerelease|python-version|python-platform|universal|output-format|no-header|emit-index-url|generate-hashes|annotation-style|strip-extras|no-annotate|lock|keep-outdated|deploy|ignore-pipfile|dev-only|pypi|json|yes|name|channel|no-update-deps|explicit|revision|export|from-history|verify|python|wheel|sdist|clean|no-hashes|without-hashes|without-urls|no-progress|active|check|color|no-self|default|bare|no-progress)(=.*)?)$/
 
 function judgeKnownFlags(call: ProgramCall, args: readonly Arg[]): undefined {
   const index = args.findIndex(arg => /^(run|runpip|x|shell)$/.test(arg.value))
@@ -234,8 +234,11 @@ export function pytest(call: ProgramCall): undefined {
   judgeToolWords(call, call.args)
 }
 
-/** Whether uv is only told in which folder of the project it works. */
+/** Whether uv is only told in which folder of the project it works, or with which interpreter of its environment. */
 function worksInside({ name, scope, fence }: ProgramCall, flag: Arg, next: Arg | undefined): boolean {
+  const [, python] = /^(?:--python|-p)(?:=(.*))?$/s.exec(flag.value) ?? [null]
+  if (python !== null && name === 'uv')
+    return /^((\.\/)?\.?venv(\/bin\/python[\d.]*)?|(python)?3(\.\d+)*)$/.test(python ?? (next?.known ? next.value : ''))
   const [, attached] = /^--(?:directory|project)(?:=(.*))?$/s.exec(flag.value) ?? [null]
   if (attached === null || name !== 'uv' || scope.cwd === undefined) return false
   const folder = attached ?? next?.value ?? ''

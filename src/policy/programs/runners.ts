@@ -39,6 +39,10 @@ export const RUNNERS: ProgramRules = {
     if (secret) return call.say('env.print', 'HIGH', 'it shows a variable that looks like a secret')
     call.say(hasNames ? 'system.read' : 'env.print', 'MEDIUM', 'it shows the environment')
   },
+  compgen: call => {
+    const namesOnly = call.args.every(({ known, value }) => known && /^(-[abcdefgjksuv]+|\w+)$/.test(value))
+    call.say(namesOnly ? 'system.read' : 'shell.extend', 'MEDIUM', 'compgen lists names')
+  },
   'cross-env': wrapper({ assigns: true }),
   'cross-env-shell': wrapper({ assigns: true, joins: true }),
   xargs: call => {
@@ -50,7 +54,10 @@ export const RUNNERS: ProgramRules = {
       rest.every(arg => arg.known) &&
       /^(echo|printf|basename|dirname)$/.test(rest[0]?.value ?? 'echo') &&
       rest.length < 2
-    const code = text !== undefined || isListed || isEchoed ? 'arg.listed' : 'arg.unknown'
+    // With `-I` nothing is taken where its sign does not stand.
+    const sign = flags.find(({ name }) => /^(I|replace)$/.test(name))?.value
+    const isUntaken = sign?.known === true && sign.value !== '' && !rest.some(({ value }) => value.includes(sign.value))
+    const code = text !== undefined || isListed || isEchoed || isUntaken ? 'arg.listed' : 'arg.unknown'
     // Numbers of processes and nothing else: in a sandbox they are the agent's own.
     if (code === 'arg.unknown' && rest[0]?.value === 'kill' && isFedByProcesses(call) && flags.every(isRunIfFed))
       call.hold('proc.listed', 'MEDIUM', 'xargs takes the numbers of processes from its input')

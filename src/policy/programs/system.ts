@@ -1,6 +1,7 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { isOwnFile, staysInSandbox } from '../classify/judge-file.ts'
-import { isHeldRemoval, isHeldWrite, isMadeAgain } from '../paths/judge-path.ts'
+import { findSpelled, isOwnFile, staysInSandbox } from '../classify/judge-file.ts'
+import { locatePath } from '../paths/fence.ts'
+import { isHeldRemoval, isHeldWrite, isMadeAgain, isScratchFile } from '../paths/judge-path.ts'
 import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { always, named, verbs, wrapper } from './rule-builders.ts'
 import { judgeScriptFile } from './run-code.ts'
@@ -221,20 +222,36 @@ function remove(call: ProgramCall): undefined {
   // A folder that rmdir removes is empty.
   const isHeldPath = ({ known, value: path, glob }: Arg) =>
     known &&
+    // If the folder could not be made, what stands behind its name would be at the top of the machine.
+    (!path.startsWith('/tmp/mktemp.') || (scope.made.has(path) && !glob)) &&
     places.every(cwd =>
       name === 'rmdir' && !glob
         ? isHeldWrite(path, { cwd, fence })
         : isHeldRemoval({ path, deep }, { cwd, fence }) || isMadeAgain(path, { cwd, fence }),
     )
+  const isHeldWord = (arg: Arg) => isHeldPath(arg) || (!deep && !arg.glob && wasMadeHere(arg, call))
   const isHeld =
     scope.cwd !== undefined &&
     flags.every(({ value }) => /^(-[rRfvdI]+|--(recursive|force|verbose|dir)|--)$/.test(value)) &&
     findOperands(args).length > 0 &&
-    findOperands(args).every(isHeldPath)
+    findOperands(args).every(isHeldWord)
   const isOwn =
-    isHeld && findOperands(args).every(({ value }) => places.every(cwd => isMadeAgain(value, { cwd, fence })))
+    isHeld &&
+    findOperands(args).every(
+      arg =>
+        (scope.made.has(arg.value) && !arg.glob) ||
+        (!deep && !arg.glob && (isScratchFile(arg.value, fence) || wasMadeHere(arg, call))) ||
+        places.every(cwd => isMadeAgain(arg.value, { cwd, fence })),
+    )
   call[isOwn ? 'settle' : isHeld ? 'hold' : 'say']('file.delete', 'HIGH', `${name} deletes files`)
   for (const arg of args) if (arg.known && !isFlag(arg)) call.secret(arg)
+}
+
+/** Whether a file of the project is there only because the same command has spelled it out. */
+function wasMadeHere(arg: Arg, { scope, fence }: ProgramCall): boolean {
+  if (!arg.known || scope.cwd === undefined || findSpelled(arg, { scope }) === undefined) return false
+  const place = locatePath(arg.value, scope.cwd, fence)
+  return place.where === 'inside' && fence.look !== undefined && fence.look(place.path) === undefined
 }
 
 /** Ending processes is HIGH. In a sandbox there are only those of the agent; ending all of them would end the agent too. */

@@ -52,7 +52,12 @@ export function tool(row: ToolRow = {}): ProgramRule {
     const { flags, operands, unknown } = scanFlags(call.args, table)
     for (const arg of unknown) {
       if (row.high?.test(arg.value)) continue
-      call.hold('tool.flag', 'MEDIUM', `${arg.text} is not a flag of ${call.name} that the policy knows`, arg)
+      call[OWN_REPORT.test(arg.value) ? 'settle' : 'hold'](
+        'tool.flag',
+        'MEDIUM',
+        `${arg.text} is not a flag of ${call.name} that the policy knows`,
+        arg,
+      )
     }
     // Operands are steps, or a verb and then files. A file may be called like a step.
     const steps = row.steps ? operands : operands.slice(0, 1).filter(arg => verbs || /^[\w:-]+$/.test(arg.value))
@@ -120,7 +125,7 @@ function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
   if (row.high?.test(arg.value) || row.high?.test(key))
     call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
   else if (row.medium?.test(arg.value) || row.medium?.test(key))
-    call[OWN_REPORT.test(arg.value) ? 'hold' : 'say']('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
+    call[OWN_REPORT.test(arg.value) ? 'settle' : 'say']('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
   else if (row.output?.test(arg.value))
     call.say('tool.other', 'MEDIUM', `${arg.text} makes ${call.name} write a file`, arg)
   if (!isFlag(arg)) return

@@ -4,7 +4,7 @@ import type { ProgramCall } from '../classify/call.ts'
 import { findSpelled, staysInSandbox, wasWritten } from '../classify/judge-file.ts'
 import { readArchive, readPatch, type WrittenNames } from '../paths/archive-names.ts'
 import { type FoundFile, locatePath } from '../paths/fence.ts'
-import { isLeftOver, judgePath } from '../paths/judge-path.ts'
+import { isLeftOver, isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findOperands } from '../shell/args.ts'
 import { comesFromNetwork } from './run-code.ts'
 
@@ -82,7 +82,12 @@ export function judgePacked(
     /^[\w./@-]+\.(tar(\.\w+)?|tgz|tbz2?|txz|zip|7z)$/.test(archive.value) &&
     sources.length > 0 &&
     sources.every(isOwn)
-  call.say(isUsual ? 'file.make' : 'file.archive', 'MEDIUM', `${call.name} packs files`)
+  const isScratch = sources.every(isOwn) && archive !== undefined && isScratchFile(archive.value, fence) && isPlain
+  call.say(
+    isUsual || (isScratch && sources.length > 0) ? 'file.make' : 'file.archive',
+    'MEDIUM',
+    `${call.name} packs files`,
+  )
   for (const arg of sources) call.secret(arg)
   if (archive && archive.value !== '-') call.path(archive, 'write')
 }
@@ -187,7 +192,13 @@ export function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDI
       if (whole && isEverything(arg.value, call.scope.home))
         call.say('read.everything', 'HIGH', `${arg.text} is everything a person has, secrets too`, arg)
       // If the target is a folder, the file keeps its name in it.
-      if (target?.known && arg.known && !isFile(call, target.value, pathInFolder(target.value, arg.value)))
+      const isScratch = target !== undefined && sources.length === 1 && isScratchFile(target.value, call.fence)
+      if (
+        target?.known &&
+        arg.known &&
+        !isScratch &&
+        !isFile(call, target.value, pathInFolder(target.value, arg.value))
+      )
         call.path(deriveArg(pathInFolder(target.value, arg.value), target), 'write')
       if (whole && target) judgeCopiedFolder(call, arg, target)
       if (target) judgeReplaced(call, arg, target)

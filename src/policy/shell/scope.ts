@@ -31,6 +31,10 @@ export interface ShellScope {
   spelled: Map<string, string | undefined>
   /** Variables that may hold a text from outside. */
   outside: Set<string>
+  /** Set while a command runs in a container of the project's own compose file. */
+  contained?: boolean
+  /** Folders in /tmp that the same command has made. */
+  made: Set<string>
   /** Variables that hold the number of a process that this shell has started. */
   jobs: Set<string>
   /** Variables that stand in front of the command that runs now; `undefined` for a value that is not known. */
@@ -55,6 +59,7 @@ export function newScope(cwd: string, home: string, variables: Record<string, st
     compiled: new Set(),
     spelled: new Map(),
     outside: new Set(),
+    made: new Set(),
     jobs: new Set(),
     given: new Map(),
   }

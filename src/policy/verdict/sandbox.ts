@@ -164,7 +164,7 @@ const QUIET: ReadonlySet<string> = new Set([
  */
 function isOutput(text: string, { others, writes }: Acts): boolean {
   const [, path, name = ''] = / writes ((?:[\w./-]*\/)?([\w.-]+)); /.exec(text) ?? []
-  if (path === undefined || !(path.startsWith('/tmp/') || OUTPUT.test(name))) return false
+  if (path === undefined || !(path.startsWith('/tmp/') || OUTPUT.test(name) || GENERATED.test(path))) return false
   // What is fetched from elsewhere is not held in the first place.
   const runs = others.filter(([program = '']) => !/^(curl|kill|pkill|jobs)$/.test(program))
   return (
@@ -178,6 +178,9 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
  */
 function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
   const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
+  const isScratch = TOP_SCRIPT.test(path) && others.length > 0
+  if (isScratch && others.every(words => isOnly(words, path)) && !writes.some(write => write.others > 0))
+    return !quiet.some(([name = '']) => WRITERS.has(name) || name === 'sed')
   if (
     !(CODE_FILE.test(path) || CODE_BELOW.test(path) || OWN_SCRIPT.test(path)) ||
     writes.some(write => write.others > 0)
@@ -191,6 +194,15 @@ function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
       (!mayChange && words.length === 2 && RUNS.test(words.join(' ')) && words[1] === path),
   )
 }
+
+/** Whether a command runs or removes this very file, and does nothing else. */
+function isOnly(words: readonly string[], path: string): boolean {
+  return words.at(-1) === path && (/^rm( -f)? \S+$/.test(words.join(' ')) || RUNS.test(words.join(' ')))
+}
+
+/** A script at the top of the project that no tool looks for by its name. */
+const TOP_SCRIPT =
+  /^(?!(conftest|setup|noxfile|manage|fabfile|tasks|dodo|build|gulpfile|gruntfile|server|index|main|app|wsgi|asgi)\.)[\w-]+\.(py|[cm]?js|ts)$/
 
 /** The same for a program text that changes files: with other programs in the command it changes code that they check. */
 function isCheckedEdit(text: string, { others }: Acts): boolean {
@@ -222,9 +234,19 @@ const READS_CODE =
 const OUTPUT =
   /(^|[-_.])(results?|reports?|output|coverage|stats|metrics|lint|audit|junit|trace|bundle)[\w.-]*\.(json|xml|html)$|\.(log|out|err|patch|diff|md|csv|tsv|svg|dot)$|^(out|output|results?|report|errors?|bench(mark)?s?|timings?|profile)\.txt$/
 
+const RENAMES_CODE =
+  /^git mv( (src|lib|tests?|app|components|internal|pkg|cmd)\/([\w-]+\/)*[\w-]+(\.[\w-]+)*\.(ts|tsx|jsx|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift)){2}$/
+
+/** Code that a program of the project makes, as its name says. */
+const GENERATED =
+  /^(src|lib|app|tests?|internal|pkg)\/([\w-]+\/)*[\w-]+[._](gen|generated|pb|types\.d)\.\w+$|^(src|lib|app)\/([\w-]+\/)*(generated|__generated__|gen)\/([\w-]+\/)*[\w.-]+\.\w+$/
+
 /** Whether the files that are changed are ordinary code. Files that steer tools are at the top, hidden, or end otherwise. */
 function listsCode({ quiet, others }: Acts): boolean {
-  const lists = [...quiet, ...others].filter(([name = '']) => name !== 'xargs' && name !== 'sed')
+  // A file of code that got another name is code.
+  const lists = [...quiet, ...others].filter(
+    words => !/^(xargs|sed)$/.test(words[0] ?? '') && !RENAMES_CODE.test(words.join(' ')),
+  )
   return lists.length > 0 && lists.every(words => LISTS_CODE.some(shape => shape.test(words.join('\n'))))
 }
 
@@ -236,7 +258,7 @@ const LISTS_CODE = [
   new RegExp(`^rg\n-l\n[^-\n][^\n]*(\n${FOLDER})+$`),
   new RegExp(`^git\nls-files(\n${FILES})+$`),
   new RegExp(`^git\ngrep\n-l\n[^-\n][^\n]*\n--(\n${FILES})+$`),
-  new RegExp(`^grep\n-(rl|lr|rlE|rlF|rlw)\n[^-\n][^\n]*\n--include=${FILES}\n(\\.|${FOLDER})$`),
-  new RegExp(`^grep\n-(rl|lr|rlE|rlF|rlw)\n[^-\n][^\n]*(\n${FOLDER})+$`),
+  new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFw]+\n[^-\n][^\n]*\n--include=${FILES}\n(\\.|${FOLDER})$`),
+  new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFw]+\n[^-\n][^\n]*(\n${FOLDER})+$`),
   new RegExp(`^find\n(\\.|${FOLDER})\n(-type\nf\n)?-name\n${FILES}$`),
 ]
