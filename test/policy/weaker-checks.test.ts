@@ -106,6 +106,18 @@ test('a list of ignored files that hides code, tests or what machines check by i
   )
 })
 
+test('a migration that git keeps may be applied, so that a change of it is asked about, and a new one is not', () => {
+  assert.equal(edit('migrations/001_init.sql', 'not null', ''), true)
+  assert.equal(write('migrations/002_more.sql', 'create table b (id int);\n'), false)
+  assert.deepEqual(
+    misjudged({
+      asked: ["sed -i 's/not null//' migrations/001_init.sql", 'git mv migrations/001_init.sql docs/a.sql'],
+      everyday: ["sed -i 's/a/b/' migrations/002_more.sql", 'cat migrations/001_init.sql'],
+    }),
+    NONE,
+  )
+})
+
 test('infrastructure that loses a guard or is opened is asked about', () => {
   for (const line of [
     'deletion_protection = false',

@@ -48,6 +48,12 @@ export function judgePath(path: string, access: Access, { cwd, fence }: { cwd: s
     }
   if (isTooWide(fence))
     return { code: 'write.wide', risk: 'MEDIUM', text: 'the project is a whole home directory, or holds one' }
+  if (MIGRATION.test(place.relative) && isKept(place.relative, fence) === true)
+    return {
+      code: 'path.applied',
+      risk: 'MEDIUM',
+      text: `${path} may be applied already: a change needs a new migration`,
+    }
   if (isSafe(place.relative, fence.safe))
     return { code: 'write.safe', risk: 'LOW', text: `${path} is in a folder for code` }
   return { code: 'write.project', risk: 'MEDIUM', text: `${path} is in the project but not in a folder for code` }
@@ -249,16 +255,28 @@ export function isMadeAgain(path: string, { cwd, fence }: { cwd: string; fence: 
  */
 function isIgnoredOutput(relative: string, { boundary, look }: Fence): boolean {
   if (!/(^|\/)(bin|obj|out|dist|build|target|coverage|\.cache|tmp|logs)$/.test(relative)) return false
-  const [rules, index] = ['.gitignore', '.git/index'].map(name => look?.(`${boundary}/${name}`))
-  if (rules?.is !== 'file' || index?.is !== 'file' || index.bytes.toString('latin1', 0, 4) !== 'DIRC') return false
-  // From its fourth form on, an index shortens paths.
-  if (index.bytes.length < 8 || index.bytes.readUInt32BE(4) > 3 || index.bytes.includes(`${relative}/`)) return false
+  const rules = look?.(`${boundary}/.gitignore`)
+  if (rules?.is !== 'file' || isKept(`${relative}/`, { boundary, look }) !== false) return false
   const lines = rules.bytes
     .toString('utf8')
     .split('\n')
     .map(line => line.trim().replace(/^\/|\/$/g, ''))
   return lines.includes(relative) && !lines.some(line => line.startsWith('!'))
 }
+
+/** Whether git keeps a file, or one below a folder that ends in a slash; `undefined` if its index cannot be read. */
+function isKept(relative: string, { boundary, look }: Pick<Fence, 'boundary' | 'look'>): boolean | undefined {
+  const index = look?.(`${boundary}/.git/index`)
+  if (index?.is !== 'file' || index.bytes.length < 8 || index.bytes.toString('latin1', 0, 4) !== 'DIRC')
+    return undefined
+  // From its fourth form on, an index shortens paths.
+  if (index.bytes.readUInt32BE(4) > 3) return undefined
+  return index.bytes.includes(relative.endsWith('/') ? relative : `${relative}\0`)
+}
+
+/** A step that databases go through once, by its number or time. */
+const MIGRATION =
+  /(^|\/)(migrations?|migrate|alembic\/versions)\/([\w.-]+\/)*[\w.-]*\d{3,}[\w.-]*(\.(sql|py|rb|[cm]?[jt]s|php|exs|go)|\/migration\.sql)$/
 
 /** Names that only tools use. */
 const MADE_BY_TOOLS =
