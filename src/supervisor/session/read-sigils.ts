@@ -76,7 +76,7 @@ export function readSigils(text: string, { task }: { task: string | undefined })
       ignore(at, sigilText.why)
       continue
     }
-    const sigil = parseSigil(sigilText)
+    const sigil = parseSigil(sigilText, task)
     const problem = 'why' in sigil ? sigil.why : findProblem(sigil, { task, seen })
     if (problem !== undefined) ignore(at, problem)
     else if (!('why' in sigil)) result.sigils.push(sigil)
@@ -150,7 +150,7 @@ const MODEL = /^[A-Za-z0-9][\w.:/@[\]-]{0,99}$/
 const TASK = /^(t-[0-9a-f]{6,})(?:\s*:\s*(.+))?$/s
 
 /** The meaning of a sigil, or why it has none. */
-function parseSigil({ tag, attributes, body }: SigilText): Sigil | { why: string } {
+function parseSigil({ tag, attributes, body }: SigilText, own: string | undefined): Sigil | { why: string } {
   const content = body.trim()
   if (tag !== 'knowledge' && attributes.trim() !== '') return { why: 'it has attributes, and should have none' }
   if (tag === 'verify-pass') return content === '' ? { kind: tag } : { why: 'it should be empty' }
@@ -158,7 +158,7 @@ function parseSigil({ tag, attributes, body }: SigilText): Sigil | { why: string
   switch (tag) {
     case 'task-done':
     case 'task-failed':
-      return parseTaskSigil(tag, content)
+      return parseTaskSigil(tag, content, own)
     case 'promise':
       return parsePromise(content)
     case 'next-model':
@@ -172,9 +172,14 @@ function parseSigil({ tag, attributes, body }: SigilText): Sigil | { why: string
   }
 }
 
-/** The id of the task, optionally with a colon and a reason. */
-function parseTaskSigil(kind: 'task-done' | 'task-failed', content: string): Sigil | { why: string } {
-  const [, task, reason] = TASK.exec(content) ?? []
+/** The id of the task, optionally with a colon and a reason. A failure without an id is that of the agent's own task: it must not count as done. */
+function parseTaskSigil(
+  kind: 'task-done' | 'task-failed',
+  content: string,
+  own: string | undefined,
+): Sigil | { why: string } {
+  const isOwnFailure = kind === 'task-failed' && own !== undefined && !/^t-[0-9a-f]/.test(content)
+  const [, task, reason] = isOwnFailure ? [content, own, content] : (TASK.exec(content) ?? [])
   if (task === undefined) return { why: 'it names no task' }
   return kind === 'task-failed' && reason !== undefined
     ? { kind, task, reason: cut(reason, LONGEST_FIELD.reason) }

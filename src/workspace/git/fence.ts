@@ -71,7 +71,8 @@ export async function fenceCall(
     dirname(realOrSame(config)),
     ...[...asked.flat(), env['GIT_INDEX_FILE'] ?? ''].flatMap(foldersIn),
   ]
-  const real = written.map(realOrSame)
+  // A worktree whose folder is gone is removed from git's list all the same.
+  const real = written.map(realOrSame).filter(path => lookUpEntry(path))
   // A mounted folder cannot be removed, so a worktree in a writable folder is not mounted itself.
   const writable = [...new Set(real)].filter(path => !real.some(other => other !== path && isInside(path, other)))
   const names = asked.map(([name = '']) => name)

@@ -128,6 +128,14 @@ test('a sigil that names another task is reported and does not count', () => {
   assert.deepEqual(counted('<promise>FAILURE</promise>').length, 1)
 })
 
+test('a failure without an id is that of the task at hand, and one of another task is not', () => {
+  assert.deepEqual(counted('<task-failed>the database is not there</task-failed>'), [
+    { kind: 'task-failed', task: TASK, reason: 'the database is not there' },
+  ])
+  assert.deepEqual(counted('<task-failed>t-000000: it is not mine</task-failed>'), [])
+  assert.deepEqual(readSigils('<task-failed>no</task-failed>', { task: undefined }).sigils, [])
+})
+
 test('a repeated sigil does not count; a different one does', () => {
   assert.deepEqual(whys(`${DONE}\n${DONE}`), ['it was said before'])
   assert.equal(counted(`<next-model>opus</next-model>\n<next-model>haiku</next-model>`).length, 2)

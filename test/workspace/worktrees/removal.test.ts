@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { findProcessesIn, parseLsof } from '../../../src/base/process/sweep.ts'
 import { noteGateMadeFiles } from '../../../src/workspace/worktrees/worktree-note.ts'
@@ -248,6 +248,14 @@ test('a start without the disk on which worktrees lie gives none of them up', as
   renameSync(away, world.deps.root)
   assert.deepEqual(await world.make(), worktree)
   assert.equal(world.gitIn(worktree.top, 'status', '--porcelain'), '?? precious.txt\n')
+})
+
+test('a worktree whose folder is gone with all folders above it is removed from git’s list', async t => {
+  const world = await openWorktreeFixture(t)
+  const worktree = await world.make()
+  rmSync(dirname(worktree.top), { recursive: true })
+  assert.equal((await world.remove(worktree)).kind, 'removed')
+  assert.equal(world.git('worktree', 'list', '--porcelain').includes(worktree.top), false)
 })
 
 test('a worktree whose repository is gone stays as it is', async t => {
