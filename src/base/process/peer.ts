@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
-import { Socket } from 'node:net'
+import { isIPv4, Socket } from 'node:net'
+import { endianness } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldersOf } from '../search-path.ts'
@@ -128,18 +129,37 @@ function asListed(address = '', port = 0): string {
   return plain.includes(':') ? `\\[${escaped}\\]:${port}` : `(?:\\[::ffff:)?${escaped}\\]?:${port}`
 }
 
-/** Whether a process itself holds the other end of a connection to a port of ours. That is found far sooner than who holds it. */
-export function holdsOtherEnd(pid: number, { remotePort = 0, localPort = 0 }: Socket): boolean {
-  const [from, to] = [remotePort, localPort].map(port => port.toString(16).padStart(4, '0').toUpperCase())
-  // Address and port of both ends, five columns, and the number of the socket.
-  const row = new RegExp(`^ *\\d+: \\w+:${from} \\w+:${to} (?:\\S+ +){6}(\\d+) `, 'm')
+/**
+ * Whether a process itself holds the other end of a connection to a port of ours. That is found far sooner than who holds it. Each address of
+ * this machine has ports of its own, so the numbers of the ports alone say nothing.
+ */
+export function holdsOtherEnd(pid: number, { remoteAddress, remotePort, localAddress, localPort }: Socket): boolean {
+  const [from, to] = [inSystemList(remoteAddress, remotePort), inSystemList(localAddress, localPort)]
+  // Both ends, five columns, and the number of the socket.
+  const row = new RegExp(`^ *\\d+: ${from} ${to} (?:\\S+ +){6}(\\d+) `, 'gm')
   try {
-    const numbers = ['tcp', 'tcp6'].flatMap(list => row.exec(readFileSync(`/proc/net/${list}`, 'latin1'))?.[1] ?? [])
-    const held = new Set(numbers.map(number => `socket:[${number}]`))
+    const lists = ['tcp', 'tcp6'].map(list => readFileSync(`/proc/net/${list}`, 'latin1'))
+    const held = new Set(lists.flatMap(list => [...list.matchAll(row)].map(([, number]) => `socket:[${number}]`)))
     return readdirSync(`/proc/${pid}/fd`).some(fd => held.has(readlinkSync(`/proc/${pid}/fd/${fd}`)))
   } catch {
     return false // it is gone, or closed something meanwhile
   }
+}
+
+/** An address as the kernel lists it, for a regular expression: words of 32 bits in hexadecimal, in the order of this machine. */
+function inSystemList(address = '', port = 0): string {
+  const [plain = ''] = /(?<=^::ffff:)[\d.]+$/i.exec(address) ?? [address]
+  const bytes = isIPv4(plain) ? Buffer.from(plain.split('.').map(Number)) : Buffer.from(groupsOf(plain), 'hex')
+  const hex = (endianness() === 'LE' ? bytes.swap32() : bytes).toString('hex').toUpperCase()
+  const within = endianness() === 'LE' ? 'FFFF0000' : '0000FFFF'
+  return `${isIPv4(plain) ? `(?:0{16}${within})?` : ''}${hex}:${port.toString(16).padStart(4, '0').toUpperCase()}`
+}
+
+/** The eight groups of an IPv6 address, of four digits each. */
+function groupsOf(address: string): string {
+  const [before = [], after = []] = address.split('::').map(part => part.split(':').filter(Boolean))
+  const zeros = Array<string>(Math.max(0, 8 - before.length - after.length)).fill('')
+  return [...before, ...zeros, ...after].map(group => group.padStart(4, '0')).join('')
 }
 
 const SYSTEM_FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin', '/run/current-system/sw/bin']

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -73,6 +73,42 @@ test('the process that holds the other end of a connection to a port is known, a
     held(holder.pid).map(one => !one),
   )
   assert.deepEqual([held(process.pid), held(0)], Array(2).fill([false, false]))
+})
+
+test('an address of this machine with the same number of a port is another end', { skip: SKIP }, async t => {
+  const server = createServer().listen(0, '::')
+  t.after(() => server.close())
+  const sockets: Socket[] = []
+  server.on('connection', socket => sockets.push(socket))
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const join = async (child: ChildProcess, ends: number) => {
+    t.after(() => child.kill())
+    while (sockets.length < ends) await once(server, 'connection')
+    return child.pid ?? 0
+  }
+  // As in `connect(…)`: from which address and port, to which address.
+  const connect = (localAddress: string, localPort: number, host: string) =>
+    spawn(process.execPath, [
+      ...['-e', 'require("node:net").connect(JSON.parse(process.argv[1]))'],
+      JSON.stringify({ localAddress, localPort, host, port }),
+    ])
+  const person = await join(connect('127.0.0.1', 0, '127.0.0.1'), 1)
+  const number = sockets[0]?.remotePort ?? 0
+  const [other, sixth] = [
+    await join(connect('127.0.0.2', number, '127.0.0.1'), 2),
+    await join(connect('::1', number, '::1'), 3),
+  ]
+  t.after(() => sockets.map(socket => socket.destroy()))
+  const held = (pid: number) => sockets.map(socket => holdsOtherEnd(pid, socket))
+  assert.deepEqual(
+    [held(person), held(other), held(sixth)],
+    [
+      [true, false, false],
+      [false, true, false],
+      [false, false, true],
+    ],
+  )
 })
 
 test('who is gone when it is looked at is nobody', { skip: SKIP }, async t => {
