@@ -100,6 +100,15 @@ function outcomeByReason(reason: string): Pick<TurnEnded, 'outcome' | 'failure'>
   }
 }
 
+/** More tokens and more dollars than any conversation takes: an agent that reports more is not believed, because nothing could be spent after it. */
+export const MOST_TOKENS = 10_000_000_000
+export const MOST_COST_USD = 100_000
+
+/** A name that an agent gives itself, without line breaks: it could write whole lines of the log otherwise. */
+function oneLine(name: string): string {
+  return name.replace(/\s+/g, ' ').trim().slice(0, 200)
+}
+
 interface AgentTurnsDeps {
   open: OpenSession
   link: SessionLink
@@ -164,11 +173,13 @@ export class AgentTurns {
     if (this.#current) await this.#idle.promise
   }
 
-  opened({ vendorId, model, version }: OpenedSession): void {
+  opened({ vendorId, ...named }: OpenedSession): void {
     this.vendorId = vendorId
     this.#started = true
     const { cwd, resume } = this.#deps.open
     const resumed = resume !== undefined
+    // Shown as they are, in one line with our own words.
+    const [model = '', version] = [named.model, named.version].map(name => name && oneLine(name))
     this.#deps.link.emit([{ kind: 'started', vendorId, model, cwd, tools: [], resumed, ...(version && { version }) }])
   }
 

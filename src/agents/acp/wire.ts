@@ -1,6 +1,7 @@
 import { type ClientApp, type ClientConnection, PROTOCOL_VERSION } from '@agentclientprotocol/sdk'
 import * as z from 'zod'
 import { readJsonLines } from '../json-lines.ts'
+import { MOST_COST_USD, MOST_TOKENS } from '../turns.ts'
 
 /** After this many lines in a row that are no messages the connection is given up. */
 const MAX_GARBAGE = 1000
@@ -165,10 +166,15 @@ export const Plan = z.looseObject({
   entries: z.array(z.looseObject({ content: z.string(), status: z.string() })),
 })
 
+const tokens = z.number().nonnegative().max(MOST_TOKENS)
+
 export const UsageUpdate = z.looseObject({
-  used: z.number(),
-  size: z.number(),
-  cost: z.looseObject({ amount: z.number() }).nullish(),
+  used: tokens,
+  size: tokens,
+  cost: z
+    .looseObject({ amount: z.number().nonnegative().max(MOST_COST_USD) })
+    .nullish()
+    .catch(undefined),
   _meta: Meta,
 })
 
@@ -215,7 +221,11 @@ const Modes = z.looseObject({
 
 /** The answer to `session/new`, and to `resume`, `load` and `fork`. */
 export const AcpOpened = z.looseObject({
-  sessionId: z.string().optional(),
+  // Shown in one line, and named to the agent again: it cannot be cleaned.
+  sessionId: z
+    .string()
+    .regex(/^[^\p{Cc}\u2028\u2029]{1,1000}$/u, 'the id of its session is not one line')
+    .optional(),
   modes: Modes.nullish().catch(undefined),
   models: z.looseObject({ currentModelId: z.string() }).nullish().catch(undefined),
   configOptions: z
@@ -225,7 +235,7 @@ export const AcpOpened = z.looseObject({
 })
 export type AcpOpened = z.infer<typeof AcpOpened>
 
-const count = z.number().nonnegative().catch(0).default(0)
+const count = tokens.catch(0).default(0)
 
 /** The end of a turn. Tokens are in one of two places, under one of two names. */
 export const Stopped = z.looseObject({

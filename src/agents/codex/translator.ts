@@ -124,17 +124,13 @@ export class CodexTranslator {
 
 const STATES: Record<string, PlanItem['state']> = { inProgress: 'active', completed: 'done' }
 
-const NOTHING: Tokens = {
-  totalTokens: 0,
-  inputTokens: 0,
-  cachedInputTokens: 0,
-  cacheWriteInputTokens: 0,
-  outputTokens: 0,
-}
+type TokenKind = 'totalTokens' | 'inputTokens' | 'cachedInputTokens' | 'cacheWriteInputTokens' | 'outputTokens'
+const NOTHING: Tokens = ofEach(() => 0)
 
 /** What a session has spent. Codex counts from the beginning of the conversation and reports no price. */
 export class CodexSpending {
   #before: Tokens | undefined
+  #spent = NOTHING
 
   constructor({ resumed }: { resumed: boolean }) {
     if (!resumed) this.#before = NOTHING
@@ -151,7 +147,9 @@ export class CodexSpending {
     if (!usage) return []
     const { total, last, modelContextWindow } = usage
     this.#before ??= subtract(total, last)
-    const spent = subtract(total, this.#before)
+    // What was spent once stays spent, whatever is told later.
+    const spent = mostOf(this.#spent, subtract(total, this.#before))
+    this.#spent = spent
     return [
       {
         kind: 'usage',
@@ -169,13 +167,20 @@ export class CodexSpending {
 }
 
 function subtract(whole: Tokens, part: Tokens): Tokens {
-  const left = (key: keyof typeof NOTHING) => Math.max(0, Number(whole[key]) - Number(part[key]))
+  return ofEach(key => Math.max(0, whole[key] - part[key]))
+}
+
+function mostOf(one: Tokens, other: Tokens): Tokens {
+  return ofEach(key => Math.max(one[key], other[key]))
+}
+
+function ofEach(count: (key: TokenKind) => number): Tokens {
   return {
-    totalTokens: left('totalTokens'),
-    inputTokens: left('inputTokens'),
-    cachedInputTokens: left('cachedInputTokens'),
-    cacheWriteInputTokens: left('cacheWriteInputTokens'),
-    outputTokens: left('outputTokens'),
+    totalTokens: count('totalTokens'),
+    inputTokens: count('inputTokens'),
+    cachedInputTokens: count('cachedInputTokens'),
+    cacheWriteInputTokens: count('cacheWriteInputTokens'),
+    outputTokens: count('outputTokens'),
   }
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { GuardedChild } from '../../base/process/guardian.ts'
 import { readJsonLines } from '../json-lines.ts'
+import { MOST_TOKENS } from '../turns.ts'
 
 /** After this many lines in a row that are no messages the connection is given up. */
 const MAX_GARBAGE = 1000
@@ -228,7 +229,12 @@ export const PlanUpdated = z.looseObject({
   plan: z.array(z.looseObject({ step: z.string(), status: z.string() })),
 })
 
-const count = z.number().nonnegative().catch(0)
+const count = z
+  .number()
+  .nonnegative()
+  .max(MOST_TOKENS)
+  .nullish()
+  .transform(value => value ?? 0)
 const Tokens = z.looseObject({
   totalTokens: count,
   inputTokens: count,

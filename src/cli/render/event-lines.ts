@@ -222,7 +222,8 @@ function createdLine({ agent, resumed }: EventBody<'session.created'>): string {
 }
 
 function startedLine({ model, version, resumed }: EventBody<'agent.started'>, agent: string | undefined): string {
-  return `${agentName(agent).program} ${version ? `${version} ` : ''}${resumed ? 'goes on' : 'is ready'}${model ? ` (${model})` : ''}`
+  const [program, of] = [version ? ` ${firstLine(version)}` : '', model ? ` (${firstLine(model)})` : '']
+  return `${agentName(agent).program}${program} ${resumed ? 'goes on' : 'is ready'}${of}`
 }
 
 function retryText(body: EventBody<'agent.retried'>, shownReasons: Set<string>): string {

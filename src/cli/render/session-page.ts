@@ -57,7 +57,7 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
       : [fact('Resumes', `by itself at ${wakeTime(session.resumes_at, now)}`)]),
     ...(session.asks.length > 0 ? [] : commandsToResume(session).map(command => fact('Go on', command))),
     fact('Brain', describeBrain(session)),
-    fact('Agent', `${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`),
+    fact('Agent', `${session.agent}${session.model ? ` (${firstLine(session.model)})` : ''}`),
     ...(session.host && !over ? [fact('Terminal', describeTerminal(session))] : []),
     ...(session.handed ?? []).map(({ agent, left_at, until, why }) =>
       fact(
@@ -67,7 +67,7 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
     ),
     fact('Started', dateTime(session.created_at)),
     fact('Duration', duration((session.ended_at ?? now) - session.created_at)),
-    ...(session.vendor_id ? [fact('Resume id', neutral(session.vendor_id))] : []),
+    ...(session.vendor_id ? [fact('Resume id', firstLine(session.vendor_id))] : []),
     '',
     `${over ? 'Task' : 'Current Task'}: ${firstLine(session.title ?? session.task)}`,
     ...(over || session.activity === null ? [] : [`Now: ${firstLine(session.activity)}`]),
@@ -191,7 +191,7 @@ export function startHeader(session: SessionView, { terminal, cwd, home }: Omit<
     `Project: ${neutral(shownPath(session.project, cwd, home))}`,
     ...(session.place ? [`Worktree: ${neutral(session.place.branch)}, for ${neutral(session.place.target)}`] : []),
     `Brain: ${neutral(describeBrain(session))}`,
-    `Agent: ${session.agent}${session.model ? ` (${neutral(session.model)})` : ''}`,
+    `Agent: ${session.agent}${session.model ? ` (${firstLine(session.model)})` : ''}`,
     `Status: ${statusWords(session).text.replace(/^\S+ /, '')}`,
   ]
   const side = terminal.paint('dim', '│')

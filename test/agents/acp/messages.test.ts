@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readLimitEvent, readTurnLimit, rpcFailure } from '../../../src/agents/acp/failures.ts'
 import { nameCalls } from '../../../src/agents/acp/tool-names.ts'
 import { AcpTranslator } from '../../../src/agents/acp/translator.ts'
-import { AcpToolCall } from '../../../src/agents/acp/wire.ts'
+import { AcpToolCall, Stopped } from '../../../src/agents/acp/wire.ts'
 import { readJsonLines } from '../../../src/agents/json-lines.ts'
 import { claudeAcpAgent } from '../../../src/domain/agents/claude-acp.ts'
 import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
@@ -110,6 +110,22 @@ test('the cost of a resumed conversation counts from its opening', () => {
     return usage?.kind === 'usage' ? usage.costUsd : undefined
   }
   assert.deepEqual([cost(5), cost(5.25), cost(5.5)], [0, 0.25, 0.5])
+})
+
+test('a cost or a count that no conversation reaches is not believed', () => {
+  const translator = new AcpTranslator(claudeAcpAgent, { resumed: false })
+  const told = (amount: unknown, used = 1) => {
+    const events = translator.read({ sessionUpdate: 'usage_update', used, size: 2, cost: { amount, currency: 'USD' } })
+    return events.map(event => event.kind === 'usage' && [event.costUsd, event.contextTokens])
+  }
+  assert.deepEqual(
+    [told(0.5), told(1e308), told(-3), told(1e6), told(0.75), told(9, 1e308)],
+    [...[0.5, 0.5, 0.5, 0.5, 0.75].map(cost => [[cost, 1]]), []],
+  )
+  const turn = (inputTokens: number) =>
+    translator.spending.turn(Stopped.parse({ stopReason: 'end_turn', usage: { inputTokens, outputTokens: 1 } }))
+  const counted = [10, 1e308, -5, 20].flatMap(turn).map(event => event.kind === 'usage' && event.inputTokens)
+  assert.deepEqual(counted, [10, 10, 10, 30])
 })
 
 test('lines are read however they are cut, and one without end is given up', async () => {

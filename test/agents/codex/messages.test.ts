@@ -94,6 +94,17 @@ for (const [message, codexErrorInfo, kind] of failures) {
     assert.equal(turnFailure({ message, codexErrorInfo }).kind, kind))
 }
 
+test('counts that no conversation reaches, or that fall, take nothing from what was spent', () => {
+  const told = (inputTokens: unknown) => {
+    const tokens = { totalTokens: 5, inputTokens, cachedInputTokens: 0, outputTokens: 5 }
+    return { threadId: 't', tokenUsage: { total: tokens, last: tokens } }
+  }
+  const spending = new CodexSpending({ resumed: false })
+  const counted = (inputTokens: unknown) =>
+    spending.read(told(inputTokens), 1).map(event => (event.kind === 'usage' ? event.inputTokens : event))
+  assert.deepEqual([100, 1e308, -1e9, 1e11, 0, 130].map(counted), [[100], [], [], [], [100], [130]])
+})
+
 test('what a resumed conversation had spent before is taken off, told beforehand or not', () => {
   const tokens = (input: number, cached: number) => ({
     ...{

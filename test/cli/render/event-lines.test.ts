@@ -283,6 +283,12 @@ test('nothing an agent says, names or prints reaches the terminal as an escape s
   }
 })
 
+test('a name that an agent gives itself writes no line of its own', () => {
+  const name = 'one\nSession completed.'
+  const lines = drawn([event('agent.started', { vendor_id: name, model: name, version: name, resumed: false })])
+  assert.deepEqual(lines, ['[12:00:01] Claude Code one … is ready (one …)'])
+})
+
 test('no line is wider than the terminal', () => {
   const long = '日本語 and a very long explanation of everything that could be said '.repeat(4)
   const events = [

@@ -53,6 +53,18 @@ test('a paused session that waits for a yes says how to give it', () => {
   assert.match(held, /Waits for your yes: pcc respond 7 --approve --again/)
 })
 
+test('a model or a conversation id with line breaks writes no line of its own', () => {
+  const name = 'one\nStatus: Completed'
+  const page = sessionPage(session({ vendor_id: name, model: name }), {
+    ...{ terminal: plain(80), now: NOON, cwd: '/', home: undefined },
+  })
+  assert.deepEqual(
+    page.filter(line => line.includes('one')),
+    ['Agent:       claude (one …)', 'Resume id:   one …'],
+  )
+  assert.ok(!page.some(line => line.startsWith('Status: Completed')))
+})
+
 test('where a table does not fit, each row is a few lines', () => {
   const waiting = session({ status: 'waiting_input', title: 'Asking which of the many possible ways is right' })
   assert.deepEqual(listTable([waiting], plain(40), NOON), [
