@@ -1,4 +1,5 @@
 import { ZodError } from 'zod'
+import type { Sandbox } from '../../base/sandbox/sandbox.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { Failure, OpenSession } from '../../domain/session.ts'
 import type { CheckedAsks } from '../checked-asks.ts'
@@ -72,9 +73,9 @@ export class AcpConversation {
     return this.#translator.calls
   }
 
-  /** The agent was started with this environment. */
-  started(env: Record<string, string>): void {
-    this.#prompting.home = env[this.#manifest.start.home?.variable ?? '']
+  /** The agent was started with this environment. In a sandbox pcc keeps its conversations. */
+  started(env: Record<string, string>, sandbox?: Pick<Sandbox, 'keptFolder'>): void {
+    this.#prompting.home = sandbox?.keptFolder ?? env[this.#manifest.start.home?.variable ?? '']
   }
 
   onTurnOver(listener: () => void): void {

@@ -1,6 +1,7 @@
 import { type ClientApp, client } from '@agentclientprotocol/sdk'
 import { secretId } from '../../base/ids.ts'
 import { openGuard, type ProcessGuard } from '../../base/process/guardian.ts'
+import type { Sandbox } from '../../base/sandbox/sandbox.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
 import type { Driver, Failure, OpenSession } from '../../domain/session.ts'
 import { AgentProcess, type DriverOptions } from '../agent-process.ts'
@@ -55,7 +56,7 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
       const program = command ?? (executable === undefined ? undefined : [executable])
       // Our services run outside of the sandbox: an agent in a sandbox reads, writes and runs commands by itself.
       const serves = sandbox ? { files: false, terminals: false } : manifest.start.serves
-      const deps = { manifest, process, guard, serves, program, askDeadlineMs, startMs, stopMs, log }
+      const deps = { manifest, process, sandbox, guard, serves, program, askDeadlineMs, startMs, stopMs, log }
       return new AcpSession(open, deps)
     },
     // A warm process would have to be set up all over again: nothing is started ahead of time.
@@ -67,6 +68,7 @@ export function acpDriver(manifest: AgentManifest, options: AcpDriverOptions = {
 
 export interface AcpProcess extends PipedProcess {
   manifest: AgentManifest
+  sandbox: Sandbox | undefined
   guard: ProcessGuard
   /** The services that we do for the agent, outside of any sandbox. */
   serves: AgentManifest['start']['serves']
@@ -112,18 +114,18 @@ class AcpSession extends PipedSession<AcpConnection> {
   }
 
   protected async connect(): Promise<AcpConnection | undefined> {
-    const { manifest, process, program } = this.#deps
+    const { manifest, process, program, sandbox } = this.#deps
     if (this.open.resume && manifest.resume === 'none') {
       this.ending.fail({ kind: 'resume_unknown', message: `${manifest.name} cannot go on with a conversation.` })
       return undefined
     }
     const { own } = this.#conversation
     const { dispose, mcpServers, ...command } = await prepareCommand(manifest, {
-      ...{ open: this.open, program, own, marker: process.marker.value },
+      ...{ open: this.open, program, own, marker: process.marker.value, sandbox },
     })
     this.cleanup.defer(dispose)
     this.#mcpServers = mcpServers
-    this.#conversation.started(command.env)
+    this.#conversation.started(command.env, sandbox)
     const child = process.spawn({ ...command, cwd: this.open.cwd, signal: this.ending.gone })
     this.#connection = new AcpConnection(this.#app(), child, {
       ...this.listeners(),

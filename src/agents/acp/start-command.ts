@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { readRegularFileNow, readTextIfAny } from '../../base/files.ts'
 import { isObject } from '../../base/json.ts'
+import type { Sandbox } from '../../base/sandbox/sandbox.ts'
 import type { AgentManifest, OwnHome } from '../../domain/agent-manifest.ts'
 import { agentMissingError } from '../../domain/agents/find-manifest.ts'
 import type { OpenSession } from '../../domain/session.ts'
@@ -40,12 +41,14 @@ export async function prepareCommand(
     program: override,
     own,
     marker,
+    sandbox,
   }: {
     open: OpenSession
     program: string[] | undefined
     own?: OwnTools | undefined
     /** The marker of the agent's processes. */
     marker?: string
+    sandbox?: Pick<Sandbox, 'isWall' | 'agentFolder'> | undefined
   },
 ): Promise<StartCommand> {
   const { start } = manifest
@@ -54,7 +57,7 @@ export async function prepareCommand(
   const needsFolder = Object.keys(start.files).length > 0 || start.home !== undefined
   const folder = needsFolder ? await mkdtemp(join(tmpdir(), 'pcc-agent-')) : ''
   for (const [name, text] of Object.entries(start.files)) await writeFile(join(folder, name), text, { mode: 0o600 })
-  const home = await prepareHome(manifest, { env: open.env, given: join(folder, 'home') })
+  const home = await prepareHome(manifest, { env: open.env, given: join(folder, 'home'), sandbox })
   const model = open.model
   const cwd = JSON.stringify(open.cwd).slice(1, -1)
   const fill = (text: string) =>
@@ -119,24 +122,33 @@ type Json = Record<string, unknown>
 
 /**
  * Creates a home for one session. The agent's files in the person's own home are linked, so that a renewed login and a new conversation
- * end up there; its settings are copied and overridden with ours, because no flag and no variable could set them.
+ * end up there; in a sandbox, only what its definition leaves of them. Its settings are copied and overridden with ours, because no flag and
+ * no variable could set them.
  */
 async function prepareHome(
   manifest: AgentManifest,
-  { env, given }: { env: Record<string, string>; given: string },
+  {
+    env,
+    given,
+    sandbox,
+  }: { env: Record<string, string>; given: string; sandbox: Pick<Sandbox, 'isWall' | 'agentFolder'> | undefined },
 ): Promise<PreparedHome | undefined> {
   const { home } = manifest.start
   if (!home) return undefined
   const own = env[home.variable] || join(env['HOME'] || homedir(), home.unset ?? '')
   try {
-    await fillHome(home, { own, given })
+    // Seatbelt shows nothing at another path: there the links lead to the folder itself.
+    await fillHome(home, { own, given, target: sandbox?.isWall === false ? sandbox.agentFolder : undefined })
   } catch (error) {
     throw agentMissingError(manifest, `a home for it cannot be made from ${own}: ${messageOf(error)}`, error)
   }
   return { env: { [home.variable]: given }, writes: [given] }
 }
 
-async function fillHome(home: OwnHome, { own, given }: { own: string; given: string }): Promise<void> {
+async function fillHome(
+  home: OwnHome,
+  { own, given, target }: { own: string; given: string; target: string | undefined },
+): Promise<void> {
   const from = join(own, home.folder)
   const to = join(given, home.folder)
   await mkdir(to, { recursive: true, mode: 0o700 })
@@ -144,7 +156,7 @@ async function fillHome(home: OwnHome, { own, given }: { own: string; given: str
   const isLinked = (name: string) => home.links === undefined || home.sharedFolders.includes(name)
   const existing = (await readdir(from)).filter(name => name !== home.settings && !isTransient(name) && isLinked(name))
   // A link may lead to a file that does not exist yet: the agent then creates it in the person's own home.
-  for (const name of new Set([...existing, ...home.shared])) await symlink(join(from, name), join(to, name))
+  for (const name of new Set([...existing, ...home.shared])) await symlink(join(target ?? from, name), join(to, name))
   for (const name of home.beside) await symlink(join(own, name), join(given, name))
   await writeSettings(home, { file: join(from, home.settings), copy: join(to, home.settings) })
 }

@@ -47,15 +47,16 @@ export interface Caches {
 export function openCaches(
   home: string,
   caches: SandboxSettings['caches'],
-  { scratch, canMount = canOverlay(scratch) }: { scratch: string; canMount?: boolean },
+  { scratch, canMount = canOverlay(scratch), more = [] }: { scratch: string; canMount?: boolean; more?: string[] },
 ): Caches {
+  const readBelow = [...BELOW, ...more]
   // Each is a mount of its own, also for set-up commands: a folder inside of what they write could be a link to anywhere.
-  const names = caches && canMount ? [...new Set([...CACHES, ...BELOW])] : CACHES
+  const names = caches && canMount ? [...new Set([...CACHES, ...readBelow])] : CACHES
   const own = (name: string) => join(caches?.folder ?? scratch, folderName(name))
   if (caches) for (const name of names) mkdirSync(own(name), { recursive: true, mode: 0o700 })
   if (caches?.isWritten) return { folders: names.map(name => ({ from: own(name), to: join(home, name) })), layers: [] }
   const opened = names.map(name => {
-    const persons = caches && canMount && BELOW.includes(name) && existsSync(join(home, name))
+    const persons = caches && canMount && readBelow.includes(name) && existsSync(join(home, name))
     const below = [...(caches ? [own(name)].filter(hasFiles) : []), ...(persons ? [join(home, name)] : [])]
     return openLayer(join(caches?.changes ?? scratch, folderName(name)), below, join(home, name))
   })

@@ -1,4 +1,5 @@
 import {
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -6,18 +7,22 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  unwatchFile,
+  watchFile,
   writeFileSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { basename, isAbsolute, join } from 'node:path'
 import type { AgentSettings } from '../env-files.ts'
+import { readRegularFileNow, replaceEntry, replaceFile } from '../files.ts'
 import { isInside } from '../is-inside.ts'
 import { isObject, parseJson } from '../json.ts'
 import { runShort, runShortSync, type ShortCommand } from '../process/run-short.ts'
 import { holdsToken } from '../redact.ts'
 import type { MovedFolder } from './bubblewrap.ts'
-import type { AgentFolder } from './settings.ts'
+import { refuseLinks } from './mount-sources.ts'
+import type { AgentFolder, SandboxSettings } from './settings.ts'
 
 /** The folders that a sandbox has to itself while it exists. */
 export interface Scratch extends AsyncDisposable {
@@ -175,11 +180,21 @@ interface AgentHome {
   /** The folder in which the agent works, and the checkout that it belongs to. */
   projects: string[]
   scratch: Scratch
+  /** What pcc keeps of this agent for the project. */
+  kept: string
+}
+
+/** A copy that the agent has of a file of the person, and what of it is written back. */
+export interface CopiedFile {
+  file: string
+  copy: string
+  renewed: string[]
 }
 
 interface AgentFolderInside {
-  /** The folder at its own path. */
-  replaced: MovedFolder
+  /** The folder at its own path, and what is kept of it for the project. */
+  replaced: MovedFolder[]
+  copied: CopiedFile[]
   writable: string[]
   readOnly: string[]
   shown: string[]
@@ -187,27 +202,64 @@ interface AgentFolderInside {
 
 /** Where an agent keeps its settings. */
 export function agentSettings(
-  { name, variable, copied }: AgentFolder,
+  { name, variable, below = '', copied }: AgentFolder,
   env: Record<string, string | undefined>,
   home: string = env['HOME'] || homedir(),
 ): AgentSettings {
-  const moved = env[variable] || undefined
+  const moved = env[variable] ? join(env[variable], below) : undefined
   return { folder: moved ?? join(home, name), file: join(moved ?? home, copied?.name ?? '') }
 }
 
+/**
+ * Where pcc keeps for one project what an agent would put beside that of others. Those who only read have a folder of their own: an agent
+ * could leave something there that runs with the verifier of its work.
+ */
+export function keptFolder(
+  agent: AgentFolder | undefined,
+  {
+    settings: { conversations },
+    reading,
+    scratch,
+  }: { settings: Pick<SandboxSettings, 'conversations'>; reading: boolean; scratch: Pick<Scratch, 'root'> },
+): string {
+  const all = conversations ?? join(scratch.root, 'kept')
+  return join(all, reading ? 'readers' : 'workers', basename(agent?.name ?? '').replace(/^\./, ''))
+}
+
 /** Prepares the folder of an agent: empty but for what it needs. Folders that stay are made if they are missing. */
-export function prepareAgentFolder(agent: AgentFolder, { env, home, projects, scratch }: AgentHome): AgentFolderInside {
-  const { variable, writable, readOnly, login, shown, copied, programsIn } = agent
+export function prepareAgentFolder(
+  agent: AgentFolder,
+  { env, home, projects, scratch, kept: keptHere }: AgentHome,
+): AgentFolderInside {
+  const { variable, writable, readOnly, login, shown, copied, programsIn, copies = [], kept = [] } = agent
   const { folder, file: ofProjects } = agentSettings(agent, env, home)
+  const inFolder = (names: string[]) => names.map(each => join(folder, each))
+  // Before anything is made there: an earlier agent may have put a link in the place of one of them.
+  refuseLinks(inFolder(readOnly), inFolder(writable))
   for (const each of ['', ...writable, ...readOnly]) mkdirSync(join(folder, each), { recursive: true, mode: 0o700 })
   if (copied) {
     const text = withoutOtherProjects(readText(ofProjects), copied, projects)
     const to = env[variable] ? scratch.agent : scratch.home
     if (text !== undefined) writeFileSync(join(to, copied.name), text, { mode: 0o600 })
   }
-  const inFolder = (names: string[]) => names.map(each => join(folder, each))
+  for (const each of kept) mkdirSync(join(keptHere, each), { recursive: true, mode: 0o700 })
+  const root = kept.includes('') ? keptHere : scratch.agent
+  const real = realpathSync(folder)
+  const own = [...copies, ...kept, ...shown, ...writable, ...login].map(path => path.split('/')[0])
+  if (agent.linked)
+    for (const name of listNames(folder))
+      if (!own.includes(name) && isFolder(join(folder, name))) mkdirSync(join(root, name), { recursive: true })
+  // An earlier agent may have put something else there.
+  if (root === keptHere) for (const name of shown) if (isFolder(join(folder, name))) makeFolder(join(root, name))
+  for (const name of copies) copyFile(join(folder, name), join(root, name))
   return {
-    replaced: { from: scratch.agent, to: folder },
+    replaced: [
+      { from: root, to: real },
+      ...kept.filter(Boolean).map(name => ({ from: join(keptHere, name), to: join(real, name) })),
+    ],
+    copied: copies.map(name => ({
+      ...{ file: join(folder, name), copy: join(root, name), renewed: agent.renewed ?? [] },
+    })),
     writable: [...inFolder(writable), ...inFolder(login)],
     readOnly: inFolder(readOnly),
     shown: [
@@ -217,6 +269,72 @@ export function prepareAgentFolder(agent: AgentFolder, { env, home, projects, sc
       ),
     ],
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function makeFolder(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return
+  rmSync(path, { force: true })
+  mkdirSync(path, { mode: 0o700 })
+}
+
+const MOST_OF_COPY = 1_000_000
+
+function readSmall(path: string): Buffer | undefined {
+  return readRegularFileNow(path, MOST_OF_COPY, { follow: false })
+}
+
+/** In place of whatever is there: an earlier agent may have put a link or a folder there. No link is followed to what is hidden. */
+function copyFile(file: string, copy: string): void {
+  const content = readSmall(file)
+  if (content === undefined || lstatSync(copy, { throwIfNoEntry: false })?.isDirectory()) removeTreeNow(copy)
+  if (content !== undefined) replaceEntry(copy, content)
+}
+
+const LOOK_MS = 2_000
+
+/**
+ * Writes back what an agent renews in a copy, while it works: a token that was renewed makes the one before it useless, and the person may
+ * need it. Only these fields of what was there before, and only where the person has not got a newer one meanwhile.
+ */
+export function watchCopy({ file, copy, renewed }: CopiedFile): Disposable {
+  const read = (path: string) => parseJson(readSmall(path)?.toString('utf8') ?? '')
+  let seen = read(copy)
+  const bringBack = () => {
+    const now = read(copy)
+    if (now === undefined) return // it is being written
+    const persons = read(file)
+    const merged = renew(persons, { seen, now, renewed })
+    seen = now
+    if (JSON.stringify(merged) === JSON.stringify(persons)) return
+    try {
+      replaceFile(file, JSON.stringify(merged, undefined, 2))
+    } catch {
+      // The disk is full, or the folder closed to us: the person has to log in again.
+    }
+  }
+  watchFile(copy, { interval: LOOK_MS, persistent: false }, bringBack)
+  return {
+    [Symbol.dispose]: () => {
+      unwatchFile(copy, bringBack)
+      bringBack()
+    },
+  }
+}
+
+function renew(persons: unknown, copy: { seen: unknown; now: unknown; renewed: string[] }): unknown {
+  const { seen, now, renewed } = copy
+  if (!isObject(persons) || !isObject(seen) || !isObject(now)) return persons
+  const fields = renewed.filter(name => typeof persons[name] === 'string' || typeof persons[name] === 'number')
+  const isTheirs = fields.every(name => persons[name] === seen[name] && typeof now[name] === typeof seen[name])
+  const inner = Object.entries(persons).map(([name, value]) => [
+    name,
+    isTheirs && fields.includes(name) ? now[name] : renew(value, { seen: seen[name], now: now[name], renewed }),
+  ])
+  return Object.fromEntries(inner)
 }
 
 /** The file without what it says about other projects, and without servers that are not started. A file that is not JSON is of no use to the agent either. */

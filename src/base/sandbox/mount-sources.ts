@@ -1,5 +1,6 @@
 import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { AppError } from '../errors.ts'
 import { isInside } from '../is-inside.ts'
 import { COVERED, OUTSIDE } from './bubblewrap.ts'
 
@@ -33,6 +34,19 @@ export function followLinks(path: string, hidden: readonly string[]): string | u
     at = '/'
   }
   return at
+}
+
+/**
+ * Refuses links below folders that an earlier agent could write: it may have put them there, and a mount would be made of what they lead
+ * to.
+ */
+export function refuseLinks(paths: string[], roots: string[]): void {
+  for (const path of paths) {
+    const root = roots.find(each => each !== path && isInside(path, each))
+    if (root === undefined) continue
+    for (let at = path; at !== root && at !== dirname(at); at = dirname(at))
+      if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) throw new AppError('sandbox_link', { path: at })
+  }
 }
 
 /** Whether a link on the way lies in a checkout, where an agent can put one. */

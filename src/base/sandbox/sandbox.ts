@@ -18,7 +18,7 @@ import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
 import { guardGit, listInner, openGitSettings, plantableFile, removePipes, setInnerAside } from './git.ts'
-import { clearScratch, copySettings, makeScratch } from './home.ts'
+import { clearScratch, copySettings, keptFolder, makeScratch, watchCopy } from './home.ts'
 import { comparingCommand } from './mount-sources.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
 import { PrivateFolders } from './private-folders.ts'
@@ -35,6 +35,8 @@ export interface Sandbox extends AsyncDisposable {
   readonly isWall: boolean
   /** The agent's own folder, as it is outside. */
   readonly agentFolder: string
+  /** What pcc keeps of this agent for the project. */
+  readonly keptFolder: string
   wrap(starting: SandboxedCommand, own: { pidNamespace: boolean }): Pick<SandboxedCommand, 'command' | 'args' | 'env'>
   /** Whether a bridge to the network runs inside, around the command. */
   readonly hasBridge: boolean
@@ -116,14 +118,14 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     writeFileSync(join(scratch.root, LINKS), linksBefore.join('\0'), { mode: 0o600 })
   }
   beginTask()
-  // The command itself may get another one, which is ours.
-  const movedHome = needs.movedBy && env[needs.movedBy]
+  const watched: Disposable[] = []
   const home = realHome(env)
   copySettings(home, scratch.home)
   const filter = writeFilter(scratch.root)
   closeInherited()
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
-    const mounts = mountsFor(starting, { settings, needs, reading, scratch, movedHome, readGitSettings })
+    const mounts = mountsFor(starting, { settings, needs, reading, scratch, env, readGitSettings })
+    watched.push(...mounts.copied.filter(({ renewed }) => renewed.length > 0).map(watchCopy))
     if (bubblewrap.kind === 'seatbelt') return wrapInSeatbelt(starting, mounts)
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
     const inner = proxy ? bridgeCommand(proxy.socket, ownPorts(listed), starting) : scopedCommand(commandLine(starting))
@@ -149,7 +151,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
       proxy ? { proxyPort: seatbeltPort, socket: proxy.socket, ports } : 'all',
     )
     const inner = proxy ? bridgeCommand(proxy.socket, [], starting, seatbeltPort) : commandLine(starting)
-    const variable = needs.folder?.variable
+    const variable = needs.folder?.linked || needs.folder?.below ? undefined : needs.folder?.variable
     return {
       // It starts where it is: the one that starts it is in the root folder.
       command: bubblewrap.program,
@@ -172,13 +174,21 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const close = async () => {
     gitGuard[Symbol.dispose]()
     clear()
+    for (const each of watched.splice(0)) each[Symbol.dispose]()
     await proxy?.close()
     await scratch[Symbol.asyncDispose]()
   }
   const identify: Sandbox['identify'] = starting => identifyMounts(starting, { settings, readGitSettings })
   const ofTasks = { folders: new PrivateFolders(scratch, needs.folder), endTask, beginTask }
   const isWall = bubblewrap.kind !== 'seatbelt'
-  const own = { isWall, agentFolder: scratch.agent, breached: gitGuard.breached, hasBridge: proxy !== undefined }
+  const kept = keptFolder(needs.folder, { settings, reading, scratch })
+  const own = {
+    isWall,
+    agentFolder: scratch.agent,
+    keptFolder: kept,
+    breached: gitGuard.breached,
+    hasBridge: proxy !== undefined,
+  }
   return { wrap, identify, ...own, ...ofTasks, [Symbol.asyncDispose]: close }
 }
 

@@ -31,6 +31,8 @@ export interface SandboxSettings {
   branches?: string | undefined
   /** The folder in which the sandbox keeps its home and its /tmp while it exists; the system's own folder if absent. */
   scratch?: string | undefined
+  /** What agents keep of this project where pcc keeps it for them; without it, it disappears with the sandbox. */
+  conversations?: string | undefined
   /** The package caches of this project; without them they are empty, and disappear with the sandbox. */
   caches?: CacheSettings | undefined
 }
@@ -46,14 +48,15 @@ export interface CacheSettings {
 
 /** What one kind of agent needs in a sandbox. */
 export interface SandboxNeeds {
-  /** Where in the home directory it keeps its login and conversations. */
-  state: string[]
-  /** The variable that moves this home directory, if there is one. */
-  movedBy?: string
-  /** What of that it may not write, with the text of an empty one, or nothing for a folder: it would be run by the person's next one. */
-  kept?: Record<string, string | null>
-  /** Its own folder, for an agent of which every file there is known: nothing else of it is in the sandbox. */
+  /**
+   * Its own folder, with its login and conversations: nothing else of it is in the sandbox. What the agent could write there would be run
+   * or obeyed by the person's next one, so little stays.
+   */
   folder?: AgentFolder
+  /** Folders of the home directory with what the person has set up. They are read-only, and made if they are missing. */
+  shown?: string[]
+  /** Folders of `~/.cache` with what it has unpacked: read below a layer for its changes, where layers can be made. */
+  caches?: string[]
   /** Hosts of its vendor. */
   hosts: string[]
   /** Variables that may hold another address of the vendor: its host may be reached then. */
@@ -76,15 +79,30 @@ export interface OwnFolders {
 
 /** The folder of an agent in the home directory, and what of it is in the sandbox. Whatever else is written there disappears. */
 export interface AgentFolder {
-  /** Its name in the home directory, and the variable that names another folder. */
+  /** Its name in the home directory, and the variable that names another folder. `below`: it has this name in the folder that the variable names. */
   name: string
   variable: string
+  below?: string
+  /**
+   * The agent works in a home of ours with links to this folder, and its variable names that home. So all folders that are here are there,
+   * empty, unless something is said about them: a link that leads nowhere would be an error.
+   */
+  linked?: true
   /** Folders that stay: conversations and their state. `{project}` is the folder in which the agent works, as the agent writes it. */
   writable: string[]
   /** Folders in those that the agent only reads: what it would write there reaches later conversations, also those outside of the sandbox. */
   readOnly: string[]
   /** Files that the agent changes in place, if there are any: its login. */
   login: string[]
+  /** Files of which the agent gets a copy. It may replace it, which it cannot do with a file that is mounted. */
+  copies?: string[]
+  /** What the agent changes in these fields of the copies is written back: renewed tokens. All else disappears. */
+  renewed?: string[]
+  /**
+   * Folders that pcc keeps for each project, because the agent would put those of all projects together: its conversations. `''` is the
+   * whole folder.
+   */
+  kept?: string[]
   /** What the person has set up: read-only. */
   shown: string[]
   /**
@@ -98,4 +116,4 @@ export interface AgentFolder {
   programsIn: { file: string; keys: string[] }[]
 }
 
-export const NO_NEEDS: SandboxNeeds = { state: [], hosts: [], addresses: [] }
+export const NO_NEEDS: SandboxNeeds = { hosts: [], addresses: [] }

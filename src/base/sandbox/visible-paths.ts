@@ -1,14 +1,4 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
@@ -18,8 +8,8 @@ import { packagePath } from '../program.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
 import type { ReadGitSettings } from './git.ts'
-import { copiesWithoutLogins, prepareAgentFolder, type Scratch } from './home.ts'
-import { followLinks } from './mount-sources.ts'
+import { type CopiedFile, copiesWithoutLogins, keptFolder, prepareAgentFolder, type Scratch } from './home.ts'
+import { followLinks, refuseLinks } from './mount-sources.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
 
 /** Only these parts of a home directory are shown: programs and their files. A list of secrets would never be complete. */
@@ -47,16 +37,16 @@ interface SandboxScope {
   needs: SandboxNeeds
   reading: boolean
   scratch: Scratch
-  /** Where the agent keeps its state, if not in the home directory. */
-  movedHome?: string | undefined
+  /** The environment of the agent before it got a home of ours. */
+  env: SandboxedCommand['env']
   readGitSettings: ReadGitSettings
 }
 
 /** What a command sees and may write: its project, what git needs, its own state, and programs. A read-only session writes its state only. */
 export function mountsFor(
   inside: SandboxedCommand,
-  { settings, needs, reading, scratch, movedHome, readGitSettings }: SandboxScope,
-): Mounts & { layers: CacheLayer[] } {
+  { settings, needs, reading, scratch, env, readGitSettings }: SandboxScope,
+): Mounts & { layers: CacheLayer[]; copied: CopiedFile[] } {
   const home = realHome(inside.env)
   const secret = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const existing = (paths: string[]) => existingPaths(paths, secret)
@@ -68,10 +58,13 @@ export function mountsFor(
   const hidden = [...secret, ...runtimeFolders(inside.env, [...secret, ...project])]
   const writtenBefore = [...project, ...(settings.git ? [settings.git.own, settings.git.common] : [])]
   const inHome = (path: string) => resolve(home, path.replace(/^~\//, ''))
-  const stateHome = movedHome || home
-  const own = prepareAgentState(needs, path => resolve(stateHome, path))
   const projects = [...project, ...(settings.git ? [dirname(settings.git.common)] : [])]
-  const folder = needs.folder && prepareAgentFolder(needs.folder, { env: inside.env, home, projects, scratch })
+  const folderEnv = needs.folder?.linked ? env : inside.env
+  const keptHere = keptFolder(needs.folder, { settings, reading, scratch })
+  const folder =
+    needs.folder && prepareAgentFolder(needs.folder, { env: folderEnv, home, projects, scratch, kept: keptHere })
+  const setUp = (needs.shown ?? []).map(inHome)
+  for (const path of setUp) mkdirSync(path, { recursive: true, mode: 0o700 })
   refuseLinks([inside.cwd, ...(settings.git ? Object.values(settings.git) : [])], writtenBefore)
   const gitSettings = readGitSettings(settings.git ?? { top: inside.cwd }, { ...inside.env, HOME: home })
   const git = !reading ? prepareGitMounts(settings) : { writable: [], kept: [], regained: [] }
@@ -83,14 +76,14 @@ export function mountsFor(
     ...programPaths(inside, hidden),
     ...inside.shows,
     ...(folder?.shown ?? []),
+    ...setUp,
     ...read,
   ])
-  const writable = existing([...written, ...inside.writes, ...own.state, ...(folder?.writable ?? [])])
+  const writable = existing([...written, ...inside.writes, ...(folder?.writable ?? [])])
   // The settings may show a home directory, but never our own hidden paths.
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
   const kept = [...git.kept, ...(reading ? [] : [...gitSettings.files, ...(settings.kept ?? [])])]
   refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
-  refuseLinks(folder?.readOnly ?? [], folder?.writable ?? [])
   const { files, shown: named } = gitSettings
   const ofGit = [...['.gitconfig', '.config/git/config'].map(inHome), ...named.filter(path => files.includes(path))]
   const copies = copiesWithoutLogins(
@@ -100,25 +93,26 @@ export function mountsFor(
   )
   const isCopied = (path: string) =>
     copies.some(({ to }) => to === path || (existsSync(path) && to === realpathSync(path)))
-  const { folders: caches, layers } = openCaches(home, settings.caches, { scratch: scratch.caches })
+  const { folders: caches, layers } = openCaches(home, settings.caches, {
+    scratch: scratch.caches,
+    more: needs.caches ?? [],
+  })
   // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
   for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
   return {
     tmp: scratch.tmp,
     hidden,
-    replaced: [
-      ...realPaths([home]).map(to => ({ from: scratch.home, to })),
-      ...(folder ? realPaths([folder.replaced.to]).map(to => ({ ...folder.replaced, to })) : []),
-    ],
+    replaced: [...realPaths([home]).map(to => ({ from: scratch.home, to })), ...(folder?.replaced ?? [])],
     shown,
     masked: foreignSockets({ hidden, shown, meant: existing(inside.shows) }),
     shownElsewhere: [...cachesBehind(home, inside.env).folders, ...copies],
     caches,
     layers,
     writable,
-    kept: existing([...kept.filter(path => !isCopied(path)), ...own.kept, ...(folder?.readOnly ?? [])]),
+    kept: existing([...kept.filter(path => !isCopied(path)), ...(folder?.readOnly ?? [])]),
     regained: existing(git.regained),
-    fixed: existing([...project, ...kept, ...git.regained]),
+    fixed: existing([...project, ...kept, ...git.regained, ...(folder?.readOnly ?? [])]),
+    copied: folder?.copied ?? [],
   }
 }
 
@@ -169,19 +163,6 @@ export function findHiddenPath(
 /** Whether a sandbox for this project, whose path has no links, would show what it has to hide; throws then. */
 export function checkProject(project: string, settings: Pick<SandboxSettings, 'hidden'>, home: string): void {
   refuseExposed(project, realPaths([home, homedir(), ...settings.hidden]), [project])
-}
-
-/**
- * Refuses links below folders that an earlier agent could write: it may have put them there, and a mount would be made of what they lead
- * to.
- */
-function refuseLinks(paths: string[], roots: string[]): void {
-  for (const path of paths) {
-    const root = roots.find(each => each !== path && isInside(path, each))
-    if (root === undefined) continue
-    for (let at = path; at !== root && at !== dirname(at); at = dirname(at))
-      if (lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink()) throw new AppError('sandbox_link', { path: at })
-  }
 }
 
 function refuseExposed(cwd: string, hidden: string[], seen: string[]): void {
@@ -241,24 +222,6 @@ function existingPaths(paths: string[], hidden: string[]): string[] {
 /** The paths that exist, without the links that lead to them: a mount is made where a link leads. */
 function realPaths(paths: string[]): string[] {
   return [...new Set(paths.filter(path => existsSync(path)).map(path => realpathSync(path)))]
-}
-
-/**
- * The paths of an agent's login and conversations, and those among them that it may not write, because it would execute or follow them the
- * next time without a sandbox. Missing paths are created empty, or the agent could create them.
- */
-function prepareAgentState(needs: SandboxNeeds, inHome: (path: string) => string): { state: string[]; kept: string[] } {
-  const state = needs.state.map(inHome)
-  for (const path of state) mkdirSync(path, { recursive: true, mode: 0o700 })
-  const kept = Object.entries(needs.kept ?? {}).map(([name, empty]) => ({ path: inHome(name), empty }))
-  for (const { path, empty } of kept) {
-    // The target of a link can be mounted read-only; the link itself cannot.
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) throw new AppError('sandbox_link', { path })
-    if (existsSync(path)) continue
-    mkdirSync(empty === null ? path : dirname(path), { recursive: true, mode: 0o700 })
-    if (empty !== null) writeFileSync(path, empty, { mode: 0o600 })
-  }
-  return { state, kept: kept.map(({ path }) => path) }
 }
 
 /** The paths of a repository: writable ones, read-only ones inside them, and writable ones inside those again. */

@@ -26,7 +26,6 @@ const vendor: Vendor = {
  * beside it, so it gets a copy, in which it changes what it likes.
  */
 export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
-  state: [],
   folder: {
     name: '.claude',
     variable: 'CLAUDE_CONFIG_DIR',

@@ -35,7 +35,7 @@ export const codexAgent: AgentDefinition = {
     serves: { files: false, terminals: false },
   },
   // The driver names its home, which is not the person's own.
-  sandbox: { state: [], hosts: ['api.openai.com', 'auth.openai.com', 'chatgpt.com'], addresses: ['OPENAI_BASE_URL'] },
+  sandbox: { hosts: ['api.openai.com', 'auth.openai.com', 'chatgpt.com'], addresses: ['OPENAI_BASE_URL'] },
   hold: 'every-call',
   heldBy:
     'the approval policy "untrusted" in a home without rules, hooks and servers; what runs past approvals is off, and its own sandbox is behind',

@@ -112,16 +112,13 @@ export const copilotAgent: AgentDefinition = {
     record: '{home}/session-state/{session}/events.jsonl',
   },
   sandbox: {
-    state: ['.copilot', '.cache/copilot'],
-    kept: {
-      '.copilot/settings.json': '{}',
-      '.copilot/mcp-config.json': '{}',
-      '.copilot/permissions-config.json': '{}',
-      '.copilot/hooks': null,
-      '.copilot/agents': null,
-      '.copilot/skills': null,
-      '.copilot/plugins': null,
+    // All else it finds in its own home. Its login names plugins, too.
+    folder: {
+      ...{ name: '.copilot', variable: 'COPILOT_HOME', linked: true },
+      ...{ copies: ['config.json'], kept: ['session-state'], shown: ['settings.json'] },
+      ...{ writable: [], readOnly: [], login: [], programsIn: [] },
     },
+    caches: ['.cache/copilot'],
     hosts: ['api.githubcopilot.com', '*.githubcopilot.com', 'api.github.com', 'github.com'],
     addresses: ['COPILOT_PROVIDER_BASE_URL'],
   },
@@ -152,7 +149,7 @@ export const copilotAgent: AgentDefinition = {
     'It is not started in a project with .github/hooks: over ACP it runs these hooks unasked, and no setting switches them off.',
     'It says its own errors as if the model had said them. They count only if its own record of the conversation has them.',
     'A refused call ends the whole turn: it gets the reason with another prompt and goes on.',
-    'Your own servers, plugins, agents, hooks and saved permissions are not loaded; login and conversations are.',
+    'Your own servers, plugins, agents, hooks and saved permissions are not loaded; your login is.',
     'Subagents, its database tool and typing into a running command are off.',
   ],
 }

@@ -104,13 +104,16 @@ export const geminiAgent: AgentDefinition = {
   silentRefusals: true,
   forgetsBrokenTurns: true,
   sandbox: {
-    state: ['.gemini'],
-    movedBy: 'GEMINI_CLI_HOME',
-    kept: {
-      ...{ '.gemini/settings.json': '{}', '.gemini/trustedFolders.json': '{}', '.gemini/trusted_hooks.json': '{}' },
-      ...{ '.gemini/mcp-server-enablement.json': '{}', '.gemini/.env': '', '.gemini/GEMINI.md': '' },
-      ...{ '.gemini/policies': null, '.gemini/extensions': null, '.gemini/commands': null, '.gemini/agents': null },
-      ...{ '.gemini/skills': null, '.gemini/acknowledgments': null, '.gemini/bin': null, '.gemini/tmp/bin': null },
+    // Its conversations, and repositories with what it has changed, go with the sandbox: it resumes none, and the person's next one would run
+    // what is beside them.
+    folder: {
+      ...{ name: '.gemini', variable: 'GEMINI_CLI_HOME', below: '.gemini', linked: true },
+      copies: ['oauth_creds.json', 'google_accounts.json', 'gemini-credentials.json', 'installation_id', 'state.json'],
+      shown: [
+        ...['settings.json', 'trustedFolders.json', 'trusted_hooks.json', 'mcp-server-enablement.json', '.env'],
+        ...['GEMINI.md', 'policies', 'extensions', 'commands', 'agents', 'skills', 'acknowledgments', 'bin'],
+      ],
+      ...{ writable: [], readOnly: [], login: [], programsIn: [] },
     },
     hosts: [
       'generativelanguage.googleapis.com',

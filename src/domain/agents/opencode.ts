@@ -79,9 +79,15 @@ export const opencodeAgent: AgentDefinition = {
     serves: { files: false, terminals: false },
   },
   sandbox: {
-    state: ['.local/share/opencode', '.local/state/opencode'],
-    // Its programs would be run by the person's next one.
-    kept: { '.config/opencode': null, '.local/share/opencode/bin': null },
+    // One database has the conversations of all projects, and git outside would run what the settings of a snapshot name. A login may name an
+    // address from which opencode loads settings and variables.
+    folder: {
+      ...{ name: '.local/share/opencode', variable: 'XDG_DATA_HOME', below: 'opencode', kept: [''] },
+      ...{ copies: ['auth.json', 'mcp-auth.json'], shown: ['bin'] },
+      renewed: ['access', 'refresh', 'expires', 'accessToken', 'refreshToken', 'expiresAt'],
+      ...{ writable: [], readOnly: [], login: [], programsIn: [] },
+    },
+    shown: ['.config/opencode'],
     hosts: [],
     addresses: [],
   },

@@ -57,6 +57,7 @@ export async function planSandbox(
   // An agent of the checkout around it may have put the link in its place: it could lead to what must stay hidden, and then there would be no sandbox.
   if (passesLinkOfCheckout(project)) throw new AppError('sandbox_link', { path: project })
   const kept = [...packagesOfPcc(worktree ?? project), ...(await worktreesIn(project, worktree, worktrees.directory))]
+  const ofProject = createHash('sha256').update(project).digest('hex').slice(0, 16)
   const settings: SandboxSettings = {
     // Tried only once: who was admitted because of the sandbox is never started without it.
     ...{ mode: 'required', made },
@@ -74,7 +75,8 @@ export async function planSandbox(
     git: await findSharedGit(project, worktree),
     ...(worktree !== undefined && { branches: 'pcc' }),
     scratch: scratchFolder(paths),
-    caches: { folder: join(paths.data, 'caches', createHash('sha256').update(project).digest('hex').slice(0, 16)) },
+    conversations: join(paths.data, 'conversations', ofProject),
+    caches: { folder: join(paths.data, 'caches', ofProject) },
   }
   const exposed = asksEveryCall && mode === 'auto' ? findExposed(project, settings, home) : undefined
   if (exposed) return { settings: undefined, missing: exposed }

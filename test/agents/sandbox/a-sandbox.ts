@@ -8,7 +8,7 @@ import { openGuard } from '../../../src/base/process/guardian.ts'
 import type { Isolation } from '../../../src/base/process/isolation.ts'
 import { findBubblewrap } from '../../../src/base/sandbox/bubblewrap.ts'
 import { openSandbox } from '../../../src/base/sandbox/sandbox.ts'
-import type { SandboxNeeds, SandboxSettings } from '../../../src/base/sandbox/settings.ts'
+import type { AgentFolder, SandboxNeeds, SandboxSettings } from '../../../src/base/sandbox/settings.ts'
 import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import { bareEnv, tempDir } from '../../support/world.ts'
 
@@ -25,6 +25,14 @@ interface Around {
   reading?: boolean
 }
 
+/** The folder of an agent that may write all of it. */
+export function agentFolder(more: Partial<AgentFolder> = {}): AgentFolder {
+  return {
+    ...{ name: '.agent', variable: 'AGENT_HOME', writable: [''], readOnly: [], login: [], shown: [], programsIn: [] },
+    ...more,
+  }
+}
+
 /** A program in a sandbox of its own, as an agent is started. */
 export async function inSandbox(
   t: TestContext,
@@ -38,7 +46,7 @@ export async function inSandbox(
   const sandbox = await openSandbox({
     bubblewrap,
     settings: { mode: 'required', network: [], read: [], write: [], hidden: [], ...settings },
-    needs: { state: ['.agent'], hosts: [], addresses: [], ...needs },
+    needs: { folder: agentFolder(), hosts: [], addresses: [], ...needs },
     env: all,
     reading,
     log: line => said.push(line),

@@ -11,7 +11,7 @@ import { NO_NEEDS } from '../../../src/base/sandbox/settings.ts'
 import { mountsFor } from '../../../src/base/sandbox/visible-paths.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import { stage } from '../acp/stage.ts'
-import { bubblewrap, inSandbox } from './a-sandbox.ts'
+import { agentFolder, bubblewrap, inSandbox } from './a-sandbox.ts'
 import { refusedHere } from './refused-here.ts'
 
 const there = async () => ({ program: '/usr/bin/bwrap', version: '0.8.0' })
@@ -95,8 +95,9 @@ test('the home of the agent, that of the daemon and what the settings name are h
   const { hidden, shown, writable } = mountsFor(inside, {
     ...{
       settings,
-      needs: { state: ['.mine'], hosts: [], addresses: [] },
+      needs: { folder: agentFolder({ name: '.mine' }), hosts: [], addresses: [] },
       reading: false,
+      env: inside.env,
       scratch,
       readGitSettings: openGitSettings(),
     },
@@ -112,8 +113,8 @@ test('a folder of sockets that is not in /run is hidden as a whole, so that one 
   const settings = { mode: 'auto' as const, network: [], read: [], write: [], hidden: [] }
   const hiddenWith = (env: Record<string, string>, cwd = project) => {
     const inside = { cwd, env: { HOME: tempDir(t), ...env }, command: 'sh', args: [], shows: [], writes: [] }
-    return mountsFor(inside, { settings, needs: NO_NEEDS, reading: false, scratch, readGitSettings: openGitSettings() })
-      .hidden
+    const needs = { needs: NO_NEEDS, env: inside.env, readGitSettings: openGitSettings() }
+    return mountsFor(inside, { settings, reading: false, scratch, ...needs }).hidden
   }
   for (const name of ['XDG_RUNTIME_DIR', 'TMPDIR', 'TMUX_TMPDIR'])
     assert.ok(hiddenWith({ [name]: '/var/lib' }).includes('/var/lib'), name)

@@ -20,7 +20,7 @@ import { type TestContext, test } from 'node:test'
 import type { SandboxSettings } from '../../../src/base/sandbox/settings.ts'
 import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
-import { bubblewrap, inSandbox } from './a-sandbox.ts'
+import { agentFolder, bubblewrap, inSandbox } from './a-sandbox.ts'
 import { refusedHere } from './refused-here.ts'
 
 /** On a machine without a sandbox the test asserts that a required one is refused with the reason. */
@@ -322,17 +322,23 @@ sandboxed('a file of the project that the settings of git include is not its to 
 
 sandboxed('what an agent’s own state would run the next time is not its to write, there or not', async t => {
   const home = tempDir(t)
-  mkdirSync(join(home, '.agent'))
-  writeFileSync(join(home, '.agent/hooks.json'), 'mine')
-  const kept = { '.agent/hooks.json': '{}', '.agent/settings.json': '{}', '.agent/extensions': null }
-  const { sh } = await inSandbox(t, { project: gitProject(t), home, needs: { kept } })
+  mkdirSync(join(home, '.agent/hooks'), { recursive: true })
+  writeFileSync(join(home, '.agent/hooks/one.json'), 'mine')
+  const folder = agentFolder({ readOnly: ['hooks', 'extensions', 'deep/down/bin'] })
+  const { sh } = await inSandbox(t, { project: gitProject(t), home, needs: { folder } })
   const { out } = await sh(
-    'cd "$HOME/.agent"; for f in hooks.json settings.json extensions/x login; do (echo x > $f) 2>/dev/null && echo wrote $f; rm -rf $f 2>/dev/null; done; mv extensions away 2>/dev/null && echo moved; cat hooks.json settings.json',
+    'cd "$HOME/.agent"; for f in hooks/one.json extensions/x deep/down/bin/x login; do (echo x > $f) 2>/dev/null && echo wrote $f; rm -rf $f 2>/dev/null; done; for f in extensions deep deep/down; do mv $f away 2>/dev/null && echo moved $f; done; cat hooks/one.json',
   )
-  assert.equal(out, 'wrote login\nmine{}')
-  const linked = await inSandbox(t, { project: gitProject(t), needs: { kept } })
-  symlinkSync('/nowhere', join(linked.home, '.agent/hooks.json'))
-  await assert.rejects(linked.sh('true'), { code: 'sandbox_link' })
+  assert.equal(out, 'wrote login\nmine')
+  for (const [link, to] of [
+    ['hooks', '/nowhere'],
+    ['deep', tempDir(t)],
+  ] as const) {
+    const linked = await inSandbox(t, { project: gitProject(t), needs: { folder } })
+    symlinkSync(to, join(linked.home, '.agent', link))
+    await assert.rejects(linked.sh('true'), { code: 'sandbox_link' })
+    assert.ok(!existsSync(join(to, 'down')), 'nothing is made where the link leads')
+  }
 })
 
 sandboxed('one that only reads writes neither the project nor its repository', async t => {

@@ -91,7 +91,7 @@ test('other clouds’ metadata and the addresses of this machine’s own interfa
 })
 
 test('the vendor’s hosts and the address in the environment count beside the list', () => {
-  const needs = { state: [], hosts: ['vendor.com'], addresses: ['A', 'B', 'C'] }
+  const needs = { hosts: ['vendor.com'], addresses: ['A', 'B', 'C'] }
   const env = { A: 'https://gateway.example.com/x', B: 'no address' }
   assert.deepEqual(hostsFor(['one.org'], needs, env), ['one.org', 'vendor.com', 'gateway.example.com:443'])
 })

@@ -114,7 +114,7 @@ test('where no MCP server of a person is started, their keys are not in the sand
     const scratch = makeScratch(tempDir(t))
     const { folder } = sandboxNeeds({ cwd: '/p', strictMcp })
     assert.ok(folder)
-    prepareAgentFolder(folder, { env: {}, home, projects: ['/p'], scratch })
+    prepareAgentFolder(folder, { env: {}, home, projects: ['/p'], scratch, kept: '' })
     return JSON.parse(readFileSync(join(scratch.home, '.claude.json'), 'utf8')) as unknown
   }
   assert.deepEqual(copy(true), { a: 1, projects: { '/p': { b: 2 } } })

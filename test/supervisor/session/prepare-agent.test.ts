@@ -89,8 +89,9 @@ test('agents.sandbox, agents.network, agents.sandbox_read and agents.sandbox_wri
   assert.deepEqual(off, { settings: undefined })
   if (!('program' in made))
     return assert.deepEqual([standard, set], Array(2).fill({ settings: undefined, missing: made }))
-  const { scratch, caches, ...settings } = standard.settings ?? {}
-  assert.deepEqual([scratch, dirname(caches?.folder ?? '')], ['/srv/pcc/run/boxes', '/srv/pcc/caches'])
+  const { scratch, caches, conversations = '', ...settings } = standard.settings ?? {}
+  const folders = [scratch, dirname(caches?.folder ?? ''), dirname(conversations)]
+  assert.deepEqual(folders, ['/srv/pcc/run/boxes', '/srv/pcc/caches', '/srv/pcc/conversations'])
   assert.deepEqual(settings, {
     ...{ mode: 'required', made, network: [], read: [], write: [], hidden: HIDDEN, git: undefined },
   })
