@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { SEARCHED_LOCKS } from '../programs/lock-files.ts'
+import { LOCK_FILE } from '../../domain/package-managers.ts'
 import type { Fence, FoundFile } from './fence.ts'
 
 /** Larger files are not read: nobody reviews such a script, and most of them are not written by hand. */
@@ -53,7 +53,7 @@ export function isPlainOrAbsent(path: string): boolean {
 const PROGRAM = /^(\x7fELF|#!\s*\S*\/(env\s+(-S\s*)?)?(node|python|ruby|perl|php|deno|bun|tsx)[\d.]*(\s|$))/
 
 function mostBytes(path: string): number {
-  return SEARCHED_LOCKS.has(basename(path)) ? MAX_LOCK_FILE : MAX_FILE
+  return LOCK_FILE.test(basename(path)) ? MAX_LOCK_FILE : MAX_FILE
 }
 
 function readHead(path: string): Buffer {

@@ -2,7 +2,6 @@ import { dirname, join } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import { isObject, parseJson } from '../../base/json.ts'
 import { describeUnlisted, UNLISTED } from '../../domain/assessment.ts'
-import { LOCK_FILE } from '../../domain/package-managers.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { type FoundFile, locatePath } from '../paths/fence.ts'
 import type { Arg } from '../shell/args.ts'
@@ -43,11 +42,6 @@ const LOCK_FILES: Record<Registry, Record<string, ReadLock>> = {
   ruby: { 'Gemfile.lock': byPattern(name => `^ +${RegExp.escape(name)} \\(`) },
   php: { 'composer.lock': text => name => text.includes(`"name": "${name.toLowerCase()}"`) },
 }
-
-/** Those that may be long. A list of requirements is written by hand. */
-export const SEARCHED_LOCKS: ReadonlySet<string> = new Set(
-  Object.values(LOCK_FILES).flatMap(files => Object.keys(files).filter(name => LOCK_FILE.test(name))),
-)
 
 /** Adds a reason for packages by name that no lock file of the project names: nobody has seen them yet. */
 export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], registry: Registry): undefined {
