@@ -132,6 +132,10 @@ async function locateRules({ paths }: CommandContext, { project }: RuleScope) {
 
 /** Rejects a rule that would be written but could never match. */
 function refuseUseless({ effect, tool, match }: PolicyRule): void {
+  if (match?.trim() === '') {
+    const problem = 'a pattern cannot be empty; leave it out for every call of the tool'
+    throw new AppError('usage', { problem, command: 'rules add' })
+  }
   if (effect !== 'allow' || tool !== 'Bash' || match === undefined) return
   const stages = parsePattern(match)?.stages.length ?? 1
   if (stages > 1 && match.includes('*'))

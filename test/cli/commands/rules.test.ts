@@ -88,6 +88,9 @@ test('an invalid rule, number or time is refused, and an invalid file is refused
     const { code, stdout } = await pcc.run(['rules', ...args])
     assert.deepEqual([code, stdout], [2, ''], args.join(' '))
   }
+  const empty = await pcc.run(['rules', 'add', 'allow', 'Bash', ' '])
+  assert.equal(empty.code, 2)
+  assert.match(empty.stderr, /a pattern cannot be empty; leave it out for every call/i)
   mkdirSync(join(pcc.home, 'pcc'), { recursive: true })
   writeFileSync(join(pcc.home, 'pcc/rules.toml'), '\n[[rules]]\neffect = "allow"\n')
   const { code, stderr } = await pcc.run(['rules', 'add', 'ask', 'Bash'])
