@@ -148,5 +148,7 @@ export async function listPlaces(repository: string, { store }: Pick<MergeDeps, 
 /** The worktree of a merge if git can be called in it: an agent may have made its file `.git` point to another repository. */
 export async function findUsableWorktree(merge: Merge, deps: Pick<MergeDeps, 'store'>): Promise<Worktree | undefined> {
   const worktree = await findMergeWorktree(merge, deps)
-  return worktree && (await repairGitLink({ top: worktree.top, repository: merge.repository })) ? worktree : undefined
+  if (!worktree) return undefined
+  const { top, branch } = worktree
+  return (await repairGitLink({ top, branch, repository: merge.repository })) ? worktree : undefined
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { lstat, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { lstat, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
@@ -10,7 +11,7 @@ import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
-import { isRepositoryBusy } from '../git/git.ts'
+import { git, isRepositoryBusy } from '../git/git.ts'
 
 export type WorktreeSettings = Config['worktrees']
 
@@ -91,19 +92,20 @@ export async function findAdminFolder({
 
 /**
  * Whether a directory is still the worktree that was made there, after a repair: the file `.git` is written again where it is
- * missing or points elsewhere. A repository that was made there stays.
+ * missing or points elsewhere, and git's folder for it where somebody had git forget it. A repository that was made there stays.
  */
-export async function repairGitLink(row: Pick<WorktreeRow, 'top' | 'repository'>): Promise<boolean> {
+export async function repairGitLink(row: Pick<WorktreeRow, 'top' | 'repository' | 'branch'>): Promise<boolean> {
   if (await isOwnWorktree(row)) return true
   if (!(await lstat(row.top).catch(() => undefined))?.isDirectory()) return false
   const file = join(row.top, '.git')
   const stats = await lstat(file).catch(() => undefined)
   if (stats?.isDirectory()) return false
-  const own = await findRegisteredFolder(row)
+  const own = (await findRegisteredFolder(row)) ?? (await registerAgain(row))
   if (own === undefined) return false
   await rm(file, { force: true })
   await writeFile(file, `gitdir: ${own}\n`, { flag: 'wx' })
-  return isOwnWorktree(row)
+  if (!(await isOwnWorktree(row))) return false
+  return existsSync(join(own, 'index')) || (await git(row.top, ['read-tree', 'HEAD'])).ok
 }
 
 /** The folder in the repository that names this worktree as its own. */
@@ -118,6 +120,30 @@ async function findRegisteredFolder({
     if (back !== '' && (await realpath(dirname(back)).catch(() => '')) === (await realpath(top))) return folder
   }
   return undefined
+}
+
+/**
+ * Makes git's folder for a worktree anew: `git worktree prune` removes it where git does not see the worktree, on a disk that is not mounted or
+ * from a sandbox. What was staged is no longer, and all files are as they were. Undefined if the branch is gone or checked out elsewhere.
+ */
+async function registerAgain({
+  top,
+  repository,
+  branch,
+}: Pick<WorktreeRow, 'top' | 'repository' | 'branch'>): Promise<string | undefined> {
+  const listed = await git(repository, ['for-each-ref', '--format=%(worktreepath)', `refs/heads/${branch}`])
+  if (!listed.ok || listed.stdout !== '\n') return undefined
+  const own = join(repository, 'worktrees', basename(top))
+  try {
+    await mkdir(dirname(own), { recursive: true })
+    await mkdir(own)
+    await writeFile(join(own, 'commondir'), '../..\n', { flag: 'wx' })
+    await writeFile(join(own, 'gitdir'), `${join(top, '.git')}\n`, { flag: 'wx' })
+    await writeFile(join(own, 'HEAD'), `ref: refs/heads/${branch}\n`, { flag: 'wx' })
+  } catch {
+    return undefined // another worktree of that name is there, or the repository is closed to us
+  }
+  return own
 }
 
 export interface WorktreeRefusal {

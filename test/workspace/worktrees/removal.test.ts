@@ -250,6 +250,22 @@ test('a start without the disk on which worktrees lie gives none of them up', as
   assert.equal(world.gitIn(worktree.top, 'status', '--porcelain'), '?? precious.txt\n')
 })
 
+test('a worktree that git was made to forget is known to it again, with all that is in it', async t => {
+  const world = await openWorktreeFixture(t)
+  const worktree = await world.make()
+  commit(world, worktree.top, 'done.txt')
+  write(worktree.top, { 'a.txt': 'changed\n', 'new.txt': 'new\n' })
+  rmSync(join(world.project, '.git/worktrees'), { recursive: true })
+  const again = await world.make()
+  assert.equal(again.top, worktree.top)
+  assert.equal(world.gitIn(worktree.top, 'symbolic-ref', 'HEAD').trim(), `refs/heads/${worktree.branch}`)
+  assert.match(world.gitIn(worktree.top, 'status', '--porcelain'), /new\.txt/)
+  assert.equal(readFileSync(join(worktree.top, 'a.txt'), 'utf8'), 'changed\n')
+  const removal = await world.remove(again)
+  assert.equal(removal.kind, 'archived')
+  assert.equal(existsSync(worktree.top), false)
+})
+
 test('a worktree whose folder is gone with all folders above it is removed from git’s list', async t => {
   const world = await openWorktreeFixture(t)
   const worktree = await world.make()
