@@ -234,8 +234,13 @@ const READS_CODE =
 const OUTPUT =
   /(^|[-_.])(results?|reports?|output|coverage|stats|metrics|lint|audit|junit|trace|bundle)[\w.-]*\.(json|xml|html)$|\.(log|out|err|patch|diff|md|csv|tsv|svg|dot)$|^(out|output|results?|report|errors?|bench(mark)?s?|timings?|profile)\.txt$/
 
-const RENAMES_CODE =
-  /^git mv( (src|lib|tests?|app|components|internal|pkg|cmd)\/([\w-]+\/)*[\w-]+(\.[\w-]+)*\.(ts|tsx|jsx|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift)){2}$/
+/** Folders of the project above those of its code, and none that tools fill. */
+const ABOVE = '(?!([\\w-]+/)*(node_modules|vendor|third_party|dist|build|target|out)(/|$))([A-Za-z][\\w-]*/){0,6}'
+const CODE_FOLDERS = '(src|lib|tests?|spec|app|components|internal|pkg|cmd)'
+
+const RENAMES_CODE = new RegExp(
+  `^git mv( ${ABOVE}${CODE_FOLDERS}/([\\w-]+/)*[\\w-]+(\\.[\\w-]+)*\\.(ts|tsx|jsx|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift)){2}$`,
+)
 
 /** Code that a program of the project makes, as its name says. */
 const GENERATED =
@@ -250,9 +255,8 @@ function listsCode({ quiet, others }: Acts): boolean {
   return lists.length > 0 && lists.every(words => LISTS_CODE.some(shape => shape.test(words.join('\n'))))
 }
 
-const FOLDER = '(src|lib|test|tests|spec|app|components|internal|pkg|cmd)(/[\\w-][\\w.-]*)*/?'
-const FILES =
-  '((src|lib|test|tests|spec|app|components|internal|pkg|cmd)/[\\w*/-]*)?\\*\\.(ts|tsx|jsx|go|rs|java|kt|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift)'
+const FOLDER = `${ABOVE}${CODE_FOLDERS}(/[\\w-][\\w.-]*)*/?`
+const FILES = `(${ABOVE}${CODE_FOLDERS}/[\\w*/-]*)?\\*\\.(ts|tsx|jsx|go|rs|java|kt|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift)`
 /** The words of commands that list code, one a line. */
 const LISTS_CODE = [
   new RegExp(`^rg\n-l\n[^-\n][^\n]*(\n${FOLDER})+$`),

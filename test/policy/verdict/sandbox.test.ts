@@ -86,6 +86,8 @@ const HELD = [
   'git ls-files "src/*.ts" "*.css" | xargs sed -i s/a/b/',
   'git grep -l foo -- "*.ts" | xargs sed -i s/a/b/',
   'grep -rl foo --include="*.rs" src | xargs sed -i s/a/b/',
+  'rg -l foo web/src | xargs sed -i s/foo/bar/g',
+  'grep -rl foo apps/web/src services/api/app | xargs -r sed -i s/foo/bar/',
   'npx serve dist -p 8080',
   'python3 -m http.server -d dist 8000',
 ]
@@ -93,6 +95,11 @@ const HELD = [
 /** What reaches beyond the project, or throws work away, also from inside of a sandbox. */
 const REACHING = [
   'rm -rf src',
+  'rg -l foo node_modules/x/src | xargs sed -i s/foo/bar/',
+  'rg -l foo web/node_modules/x/lib | xargs sed -i s/foo/bar/',
+  'grep -rl foo .github/src | xargs sed -i s/foo/bar/',
+  'grep -rl foo web/../../src | xargs sed -i s/foo/bar/',
+  'mv .github/a.ts web/src/b.ts && grep -rl a web/src | xargs sed -i s/a/b/',
   'rm src/a.ts',
   'rm -rf .',
   'rm -rf *',
