@@ -158,6 +158,8 @@ export type SessionOptions = Omit<StartSession, 'env' | 'tasks'> & {
   began?: string | undefined
   /** Completion: how far the finished work has come, verified or merged. The name is stored. */
   landing?: CompletionProgress | undefined
+  /** The decision that the session waits for: a request was refused that its task cannot do without. Gone when the session goes on. */
+  refused?: number | undefined
 }
 
 /** A session as the rest of the program sees it: the row with its JSON parsed. */

@@ -1,7 +1,7 @@
 import { type CpuInfo, cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { QuotaBook } from '../agents/limits/quota.ts'
-import { messageOf } from '../base/errors.ts'
+import { AppError, messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { isCurrent } from '../domain/quota.ts'
@@ -214,6 +214,7 @@ export function openRuns(
       // The daemon may be trying the old login: the new one takes its place as soon as that is over.
       if (env) await supervisor.sessions.waitForTry(id)
       const row = await store.sessions.get(id)
+      refuseWithoutDecision(row)
       // A session that is over is closed by the run's next check, which releases its task: it must not be resumed as well.
       if (row?.state === 'ended' && classifyAttempt(row) !== 'over') await steering.resume(row, env)
       // The try of the old login takes longer: the next one, which comes by itself, has the new login.
@@ -221,6 +222,12 @@ export function openRuns(
         kept.keep(id, env, { onDisk: (await runSettings(row, options)).keepEnvironment })
     },
   })
+}
+
+/** The decision that a session waits for is a person's. That its run goes on is no answer to it. */
+function refuseWithoutDecision(row: SessionRow | undefined): void {
+  if (row?.ended_as !== 'paused' || row.options.refused === undefined) return
+  throw new AppError('session_waits_for_answer', { id: row.id, number: `${row.options.refused} --approve --again` })
 }
 
 /**

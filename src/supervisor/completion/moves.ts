@@ -103,8 +103,9 @@ export async function waitForRefused(
   if (repeated.length === 0) return false
   const why = `${describeRefusals(repeated)}; ${reason}`
   await deps.tasks.transition(task.id, { to: 'waiting', reason: why, attempt: task.attempt }, tx)
+  const { options } = (await store.sessions.get(session.id, tx)) ?? session
   const ended = { ended_as: 'paused', status_reason: why, ended_at: clock.now(), resumes_at: null } as const
-  await store.sessions.update(session.id, ended, tx)
+  await store.sessions.update(session.id, { ...ended, options: { ...options, refused: repeated[0]?.number } }, tx)
   await tx.append([
     { actor: 'daemon', subject: session.id, kind: 'session.ended', body: { status: 'paused', reason: why } },
   ])

@@ -122,5 +122,6 @@ export function waitsForYes(
     reason: `It ${waits}\nThe agent says: ${reason}\nWithout your yes: pcc resume ${live.id}`,
     task: { to: 'waiting', reason: `${waits}; the agent says: ${reason}`, result: text },
     checkpoint: 'error',
+    patch: { options: { ...live.row.options, refused: refusals[0]?.number } },
   }
 }

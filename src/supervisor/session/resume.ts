@@ -76,9 +76,10 @@ export async function resumeSession(
   using _held = supervisor.conversations.take(restored.resume, supervisor.sessions.all())
   if (supervisor.sessions.get(row.id)) throw new AppError('session_running', { id: row.id })
   const { task_id } = restored
+  const { refused, ...options } = current.options
   const changes = {
     ...(task_id && { task_id }),
-    ...((resume.budget || resume.model !== undefined) && { options: current.options }),
+    ...((resume.budget || resume.model !== undefined || refused !== undefined) && { options }),
     ...(changesAccount && { vendor_id: null }),
   }
   // An agent that still runs in its terminal keeps its marker, because its processes carry it.

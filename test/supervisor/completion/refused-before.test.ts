@@ -37,4 +37,5 @@ test('work that fails its gates is tried anew, but waits if the same request was
   const second = await attempt('s-2')
   assert.deepEqual([second.task?.state, second.task?.retries, second.session?.ended_as], ['waiting', 1, 'paused'])
   assert.match(second.task?.reason ?? '', /^waits for your yes to Bash rm x: pcc respond 1 .*; the tests fail$/)
+  assert.deepEqual([first.session?.options.refused, second.session?.options.refused], [undefined, 1])
 })

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ScriptedAgent } from '../session/scripted-agent.ts'
+import type { ScriptedAgent, Turn } from '../session/scripted-agent.ts'
 import { type Life, type Lives, openLives } from './lives.ts'
 import { meeting, named, watched } from './scripts.ts'
+
+/** The agent is refused a call because nobody is there, and gives its task up. */
+const REFUSED: Turn = { wants: 'git push --force', says: () => '<promise>FAILURE: the push was refused</promise>' }
 
 interface Begun extends Lives {
   life: Life
@@ -137,6 +140,47 @@ test('a question that outlives its run still ends its attempt when it is answere
     if (attempt?.outcome === 'done') break
     await new Promise(resolve => setImmediate(resolve))
   }
+})
+
+test('a session that waits for a yes keeps waiting when its run is paused and goes on; the answer sends it on', async t => {
+  const agent = meeting({ a: [REFUSED] })
+  const lives = await openLives(t, agent)
+  const life = await lives.begin()
+  const { project, store } = lives
+  await life.call('POST', '/tasks', { project, title: 'a' })
+  const { body: run } = await life.call('POST', '/runs', { project, target: { kind: 'project' }, env: {} })
+  for await (const { kind } of store.follow(0)) if (kind === 'session.ended') break
+  const calls = agent.calls()
+  await life.call('POST', `/runs/${run.id}/pause`, {})
+  const { body: resumed } = await life.call('POST', `/runs/${run.id}/resume`, {})
+  const session = resumed.attempts[0].session_id
+  assert.equal(agent.calls(), calls, 'its agent is not sent on without an answer')
+  assert.deepEqual(
+    resumed.not_resumed.map(({ session, next }: { session: string; next: string }) => [session, next]),
+    [[session, 'See the question with: pcc pending. Answer it with: pcc respond 1 --approve --again']],
+  )
+  const { body: pending } = await life.call('GET', '/needs')
+  assert.deepEqual(
+    pending.needs.map(({ kind, next }: { kind: string; next: string }) => [kind, next]),
+    [['refused', 'pcc respond 1 --approve --again']],
+  )
+  assert.deepEqual([resumed.state, resumed.tasks], ['running', { waiting: 1 }])
+
+  await life.end({ goOn: false })
+  const next = await lives.begin()
+  await next.call('POST', `/runs/${run.id}/resume`, {})
+  assert.equal(agent.calls(), calls, 'nor after a stop of the daemon')
+  const held = agent.holdAt('tool')
+  const { body } = await next.call('POST', '/escalations/1/answer', { verdict: 'allow', again: true, env: {} })
+  assert.equal(body.task, 'goes_on')
+  const goOn = await held
+  await next.call('POST', `/runs/${run.id}/pause`, {})
+  goOn()
+  for await (const { kind, body } of store.follow(0))
+    if (kind === 'session.ended' && /by a person/.test(body.reason)) break
+  const { body: again } = await next.call('POST', `/runs/${run.id}/resume`, {})
+  assert.equal(again.not_resumed, undefined, 'it waits for nothing any more')
+  assert.equal((await over({ store, id: run.id })).outcome, 'complete')
 })
 
 /** The number of the first question that a session waits with. */
