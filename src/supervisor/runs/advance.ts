@@ -11,7 +11,7 @@ import type { WarmProcesses } from '../session/warm-processes.ts'
 import { agentByLabel, type BeginDeps, type BeginOptions, beginNext, requestFor } from './begin-next.ts'
 import { closeAttempts, openAttempts } from './close-attempt.ts'
 import { chooseModel } from './models.ts'
-import { budgetLeft, classifyAttempt, countMerged, isHeldUp, nextStep, type RunFacts, scopeOf } from './next-step.ts'
+import { budgetLeft, classifyAttempt, countMerged, findHoldUp, nextStep, type RunFacts, scopeOf } from './next-step.ts'
 import { noteObstacles } from './obstacles.ts'
 import type { RunSettings } from './run-settings.ts'
 
@@ -89,7 +89,7 @@ async function readRunFacts(
   settings: RunSettings,
   { store, tasks }: Pick<RunManagerDeps, 'store' | 'tasks'>,
 ): Promise<RunFacts & { stalledAgents: ReadonlySet<string | undefined> }> {
-  const attempts = { working: 0, completing: 0, waiting: 0 }
+  const attempts = { working: 0, completing: 0, waiting: 0, heldUp: 0 }
   const stalled: (string | undefined)[] = []
   let limited: string | undefined
   let inPlace: string | undefined
@@ -98,7 +98,9 @@ async function readRunFacts(
     if (!session) continue
     const task = await store.tasks.get(attempt.task_id)
     const own = classifyAttempt(session, task)
-    const state = own === 'completing' && (await isHeldUp(attempt.session_id, attempt.task_id, store)) ? 'waiting' : own
+    const holdUp = own === 'completing' ? await findHoldUp(attempt.session_id, attempt.task_id, store) : undefined
+    const state = holdUp === undefined ? own : 'waiting'
+    if (holdUp === 'merge') attempts.heldUp += 1
     if (session.ended_as === 'rate_limited' && state === 'waiting')
       limited = `the account is limited, and ${session.id} does not go on by itself: pcc resume ${session.id}`
     if (state === 'working' || state === 'completing') inPlace ??= session.options.in_place
@@ -118,6 +120,7 @@ async function readRunFacts(
     stalled: stalled.length,
     stalledAgents: new Set(stalled),
     waiting: attempts.waiting,
+    heldUp: attempts.heldUp,
     iterations: run.iterations,
     limit: settings.limit,
     parallel: inPlace === undefined ? settings.parallel : 1,

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import { linesIn } from '../../tasks/view.ts'
 import type { ComparedTasks } from '../knowledge/code-search.ts'
-import { isHeldUp, scopeOf } from './next-step.ts'
+import { findHoldUp, scopeOf } from './next-step.ts'
 
 /** The task that a run begins next, or why there is none although some are ready. */
 export type TaskChoice = ({ task: Task } | { why: string | undefined }) & { apart: KeptApartTask[] }
@@ -178,7 +178,8 @@ async function listWorking(project: string, store: Store): Promise<Task[]> {
   for (const task of await store.tasks.list({ project, states: AT_WORK })) {
     // A task of a person's own session works in the project itself and has no worktree.
     if (task.run_id === null || task.session_id === null) continue
-    if (task.state === 'running' || !(await isHeldUp(task.session_id, task.id, store))) working.push(task)
+    if (task.state === 'running' || (await findHoldUp(task.session_id, task.id, store)) === undefined)
+      working.push(task)
   }
   return working
 }

@@ -1,7 +1,6 @@
 import type { PastAttempt, RunOutcome } from '../../domain/attempt.ts'
 import { type Amounts, amountWords, type BudgetLimits, MEASURES, NOTHING_SPENT } from '../../domain/budget.ts'
 import { FAULT_NAMES, FAULTS } from '../../domain/limit.ts'
-import type { MergeState } from '../../domain/merge.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import { type FailureKind, isTransient } from '../../domain/session.ts'
 import type { Task, TaskScope, TaskState } from '../../domain/task.ts'
@@ -21,8 +20,10 @@ export interface RunFacts {
   working: number
   /** Of those that work: attempts that wait for an account that a person has to mend. A task of another agent may begin beside them. */
   stalled?: number | undefined
-  /** Attempts that wait for a person. */
+  /** Attempts that wait for a person, or whose merge is held up. */
   waiting: number
+  /** Of those that wait: attempts whose merge goes on without an answer, for example when a checkout is no longer in use. */
+  heldUp?: number | undefined
   /** Attempts that the run has begun. */
   iterations: number
   /** Most attempts of the run. */
@@ -45,7 +46,7 @@ export type RunStep =
 
 /** Decides what a run does next. Pure: which task is claimed is decided when it begins. */
 export function nextStep(facts: RunFacts): RunStep {
-  const { working, stalled = 0, waiting, iterations, limit, parallel, stopping, gaveUp, spent } = facts
+  const { working, stalled = 0, waiting, heldUp = 0, iterations, limit, parallel, stopping, gaveUp, spent } = facts
   const isCapped = limit !== undefined && iterations >= limit
   const mayBegin = gaveUp === undefined && stopping === undefined && spent === undefined && !isCapped
   if (mayBegin && working - stalled < parallel && countReady(facts) > 0) {
@@ -54,15 +55,15 @@ export function nextStep(facts: RunFacts): RunStep {
   if (working > 0 || stopping === 'paused') return { do: 'wait' }
   if (gaveUp !== undefined) return { do: 'end', outcome: 'failure', reason: gaveUp }
   if (stopping === 'after current') return { do: 'end', outcome: 'interrupted', reason: 'stopped by a person' }
-  if (isCapped && countReady(facts) > 0) {
-    return {
-      do: 'end',
-      outcome: 'limit_reached',
-      reason: `${limit} ${limit === 1 ? 'attempt was' : 'attempts were'} made`,
-    }
-  }
+  const made = `${limit} ${limit === 1 ? 'attempt was' : 'attempts were'} made`
+  if (isCapped && countReady(facts) > 0) return { do: 'end', outcome: 'limit_reached', reason: made }
   if (spent !== undefined && countReady(facts) + waiting > 0)
     return { do: 'end', outcome: 'limit_reached', reason: spent }
+  // The answer may take days: its session then finishes the task without the run.
+  if (isCapped && waiting > 0 && heldUp === 0) {
+    const left = `${describeCount(waiting)} ${waiting === 1 ? 'waits' : 'wait'} for you: pcc pending`
+    return { do: 'end', outcome: 'limit_reached', reason: `${made}; ${left}` }
+  }
   return waiting > 0 ? { do: 'wait' } : endByCounts(facts)
 }
 
@@ -145,13 +146,20 @@ function classifyCompletion({ state }: Pick<Task, 'state'>): 'completing' | 'wai
   return state === 'verifying' || state === 'merging' || state === 'running' ? 'completing' : 'over'
 }
 
-/** Whether finished work waits for a person or for a checkout that is in use. Other tasks need not wait for that. */
-export async function isHeldUp(session: string, task: string, { escalations, merges }: Store): Promise<boolean> {
+/**
+ * What finished work waits for: a person, or a merge that goes on by itself, for example when a checkout is no longer in use. Other
+ * tasks need not wait for that. Undefined if nothing holds it up.
+ */
+export async function findHoldUp(
+  session: string,
+  task: string,
+  { escalations, merges }: Store,
+): Promise<'person' | 'merge' | undefined> {
   const open = await escalations.list({ session, states: ['open'] })
-  return open.length > 0 || HELD_UP.has((await merges.open(task))?.state ?? 'queued')
+  const merge = (await merges.open(task))?.state
+  if (open.length > 0 || merge === 'review') return 'person'
+  return merge === 'waiting' ? 'merge' : undefined
 }
-
-const HELD_UP: ReadonlySet<MergeState> = new Set(['waiting', 'review'])
 
 /** Most sessions in one query. */
 const QUERY_SIZE = 200

@@ -27,14 +27,14 @@ export class RunManager {
   readonly #worker: KeyedWorker
   /** Runs whose sessions are being stopped. */
   readonly #clearing = new Set<string>()
-  /** Sessions whose pause has not taken effect yet, and what follows then: a run may go on before that. */
-  readonly #pausing = new Map<string, 'rests' | 'goes on'>()
+  /** Sessions whose pause has not taken effect yet, with their run and what follows then: a run may go on before that. */
+  readonly #pausing = new Map<string, { run: string; after: 'rests' | 'goes on' }>()
 
   constructor(deps: RunManagerDeps) {
     this.#deps = deps
     this.#worker = new KeyedWorker({
       work: async (id, closing) => {
-        const at = await advanceRun(id, deps, { closing, mayEnd: () => !this.#clearing.has(id) })
+        const at = await advanceRun(id, deps, { closing, mayEnd: () => this.#mayEnd(id) })
         return at === undefined ? undefined : at - deps.clock.now()
       },
       failed: (id, error) => this.#failed(id, error),
@@ -110,15 +110,22 @@ export class RunManager {
     const { store } = this.#deps
     for await (const { kind, subject } of store.follow(after, { signal, alone: true })) {
       const ended = kind === 'session.ended' ? await store.sessions.get(subject) : undefined
+      const pausing = this.#pausing.get(subject)
+      if (pausing?.after === 'goes on' && ended?.ended_as === 'paused') await this.#resumeSession(subject)
+      // A person may have paused it anew meanwhile.
+      if (ended && this.#pausing.get(subject) === pausing) this.#pausing.delete(subject)
       if (ended?.options.run) this.look(ended.options.run.id)
-      const then = this.#pausing.get(subject)
-      if (ended) this.#pausing.delete(subject)
-      if (then === 'goes on' && ended?.ended_as === 'paused') await this.#resumeSession(subject)
       if (WAKING.has(kind) || (kind.startsWith('task.') && !STEPS.has(kind))) await this.#lookAtOpenRuns()
       // A task may be verified and merged after its run has ended: its attempt is still closed then.
       if (kind === 'task.finished' || kind === 'task.readied' || kind === 'task.failed')
         await this.#lookAtOpenAttempts()
     }
+  }
+
+  /** A run whose sessions are being stopped, or go on as soon as their pause has taken effect, ends after that. */
+  #mayEnd(id: string): boolean {
+    const goesOn = [...this.#pausing.values()].some(({ run, after }) => run === id && after === 'goes on')
+    return !goesOn && !this.#clearing.has(id)
   }
 
   async #lookAtOpenAttempts(): Promise<void> {
@@ -165,7 +172,7 @@ export class RunManager {
     await this.#change(id, { state: 'paused', reason: null })
     await this.#deps.warmth.drop(id)
     await this.#eachSession(id, async session => {
-      if (!(await this.#isOver(session))) this.#pausing.set(session, 'rests')
+      if (!(await this.#isOver(session))) this.#pausing.set(session, { run: id, after: 'rests' })
       await this.#deps.pause(session)
     })
   }
@@ -180,7 +187,8 @@ export class RunManager {
     // Its sessions come first: a check would take a session that is about to resume for one that waits, and begin another task.
     const failures = await this.#eachSession(id, async session => {
       // It may have to finish a call of the model first.
-      if (this.#pausing.has(session) && !(await this.#isOver(session))) this.#pausing.set(session, 'goes on')
+      if (this.#pausing.has(session) && !(await this.#isOver(session)))
+        this.#pausing.set(session, { run: id, after: 'goes on' })
       else await this.#deps.resume(session, replacing)
     })
     await this.#change(id, { state: 'running', stopping: false, reason: null })

@@ -88,20 +88,22 @@ test('a run is paused, goes on, and is stopped after what is at work', async t =
   assert.deepEqual([status, body.error.code], [409, 'run_over'])
 })
 
-test('a run that goes on before its pause has taken effect does not stand still', async t => {
-  const agent = meeting({})
-  const world = await runWorld(t, agent)
-  await world.add('one')
-  const held = agent.holdAt('tool')
-  const { id } = await world.run()
-  const goOn = await held
-  await world.call('POST', `/runs/${id}/pause`, {})
-  const { body: resumed } = await world.call('POST', `/runs/${id}/resume`, {})
-  assert.equal(resumed.state, 'running')
-  goOn()
-  const { outcome, tasks } = await world.over(id)
-  assert.deepEqual([outcome, tasks], ['complete', { done: 1 }])
-})
+for (const limit of [undefined, 1]) {
+  test(`a run that goes on before its pause has taken effect does not stand still, nor end (limit: ${limit})`, async t => {
+    const agent = meeting({})
+    const world = await runWorld(t, agent)
+    await world.add('one')
+    const held = agent.holdAt('tool')
+    const { id } = await world.run({ limit })
+    const goOn = await held
+    await world.call('POST', `/runs/${id}/pause`, {})
+    const { body: resumed } = await world.call('POST', `/runs/${id}/resume`, {})
+    assert.equal(resumed.state, 'running')
+    goOn()
+    const { outcome, tasks } = await world.over(id)
+    assert.deepEqual([outcome, tasks], ['complete', { done: 1 }])
+  })
+}
 
 test('a paused run goes on from a shell without its login, also with work that was sent back; what cannot is named', async t => {
   const agent = meeting({})

@@ -183,6 +183,26 @@ test('a session that waits for a yes keeps waiting when its run is paused and go
   assert.equal((await over({ store, id: run.id })).outcome, 'complete')
 })
 
+test('a run whose last attempt waits for a person ends at its limit, and the answer still finishes the task', async t => {
+  for (const [turn, given] of [
+    [REFUSED, { verdict: 'allow', again: true }],
+    [{ asks: true }, { answer: ['red'] }],
+  ] as const) {
+    const lives = await openLives(t, meeting({ a: [turn] }))
+    const life = await lives.begin()
+    const { project, store } = lives
+    await life.call('POST', '/tasks', { project, title: 'a' })
+    const { body: run } = await life.call('POST', '/runs', { project, target: { kind: 'project' }, limit: 1, env: {} })
+    assert.equal((await over({ store, id: run.id })).outcome, 'limit_reached')
+    assert.equal((await store.runs.get(run.id))?.reason, '1 attempt was made; 1 task waits for you: pcc pending')
+    const { body: pending } = await life.call('GET', '/needs')
+    assert.equal(pending.needs.length, 1, 'the question is kept')
+    const { number } = pending.needs[0]
+    assert.equal((await life.call('POST', `/escalations/${number}/answer`, { ...given, env: {} })).status, 200)
+    for await (const { kind } of store.follow(0)) if (kind === 'task.finished') break
+  }
+})
+
 /** The number of the first question that a session waits with. */
 async function parkedNumber(store: Lives['store']): Promise<number | undefined> {
   for await (const { kind, subject } of store.follow(0)) {

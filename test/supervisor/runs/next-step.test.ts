@@ -34,6 +34,10 @@ const TABLE: [string, Partial<RunFacts>, string][] = [
   ['the limit is reached', { counts: { ready: 2 }, iterations: 4, limit: 4 }, 'limit_reached'],
   ['the limit is reached with the last task', { counts: { done: 4 }, iterations: 4, limit: 4 }, 'complete'],
   ['the limit is reached while one is at work', { counts: { ready: 2 }, iterations: 4, limit: 4, working: 1 }, 'wait'],
+  ['the limit is reached and one waits for a person', { waiting: 1, iterations: 1, limit: 1 }, 'limit_reached'],
+  ['the same while one is at work', { waiting: 1, working: 1, iterations: 2, limit: 2 }, 'wait'],
+  ['the same where one goes on without an answer', { waiting: 1, heldUp: 1, iterations: 1, limit: 1 }, 'wait'],
+  ['the same while the run is paused', { waiting: 1, iterations: 1, limit: 1, stopping: 'paused' }, 'wait'],
   ['its budget is spent', { counts: { ready: 2 }, spent: 'it is spent' }, 'limit_reached'],
   [
     'its budget is spent and one waits for more',
