@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { judgePermission } from '../../../src/brain/rules/permission.ts'
 import { type Assessment, isHigherRisk } from '../../../src/domain/assessment.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
-import { lookAtPath } from '../../../src/policy/paths/look.ts'
 import { type DecisionContext, decide } from '../../../src/policy/verdict/decide.ts'
 import { leaveToSandbox } from '../../../src/policy/verdict/sandbox.ts'
-import { tempDir } from '../../support/world.ts'
 
 using classifier = openClassifier({ realPath: path => path })
 
@@ -362,45 +357,4 @@ test('rules, blocked commands and secrets that leave count in a sandbox as every
 test('a decision in a sandbox says that it is the sandbox that holds the call', async () => {
   const { risk, by, reason } = await decided(assess('rm -rf dist'), { walled: true })
   assert.deepEqual([risk, by, reason], ['LOW', 'policy', 'the sandbox holds it: rm deletes files'])
-})
-
-test('what a sandbox holds because of the files that are there is asked about when they are others', async t => {
-  using quick = openClassifier()
-  // Reads in this thread, so that a busy machine makes no difference.
-  using patient = openClassifier({ realPath: path => path, look: lookAtPath })
-  const project = tempDir(t)
-  const isHeld = async (command: string, reading = patient) => {
-    const input = { tool: 'Bash', input: { command }, project, home: '/home/u' }
-    return isAllowed(await reading.classify(input), true)
-  }
-  writeFileSync(join(project, '.env.example'), 'A=1\n')
-  assert.equal(await isHeld('cp .env.example .env'), true)
-  for (const size of [10, 5_000]) {
-    writeFileSync(join(project, '.env'), 'A'.repeat(size))
-    for (const reading of [quick, patient])
-      assert.equal(await isHeld('cp .env.example .env', reading), false, `an .env of ${size} bytes is there`)
-  }
-  for (const name of ['src/a.ts', '.husky/pre-commit', 'app/__main__.py']) {
-    mkdirSync(join(project, name, '..'), { recursive: true })
-    writeFileSync(join(project, name), 'x')
-  }
-  const pack = (archive: string, file: string) => execFileSync('tar', ['czf', archive, file], { cwd: project })
-  pack('ok.tgz', 'src/a.ts')
-  pack('hook.tgz', '.husky/pre-commit')
-  mkdirSync(join(project, 'new'))
-  assert.equal(await isHeld('tar xzf ok.tgz -C new'), true)
-  for (const command of [
-    'tar xzf ok.tgz',
-    'tar xzf ok.tgz -C src',
-    'tar xzf ok.tgz -C missing',
-    'tar xzf hook.tgz -C new',
-    'tar xzf missing.tgz -C new',
-    'tar xzf ok.tgz -C new --transform s,a,b,',
-    'tar xzf ok.tgz -C new -C .',
-    'tar xzf ok.tgz -C new && npm test',
-  ])
-    assert.equal(await isHeld(command), false, command)
-  assert.equal(await isHeld('python3 -m app'), true)
-  rmSync(join(project, 'app'), { recursive: true })
-  assert.equal(await isHeld('python3 -m app'), false)
 })

@@ -81,13 +81,16 @@ test('worktrees that are hidden from agents are not forgotten by git', async t =
     process.env['HOME'] = before
   })
   shell(`git worktree add -q -b kept '${home}/kept'; git worktree add -q -b other '${home}/other'`, root)
-  const listed = () => shell('git worktree list --porcelain', root).match(/^branch .*$/gm)
+  const listed = () =>
+    shell('git worktree list --porcelain', root)
+      .match(/^branch .*$/gm)
+      ?.sort()
   assert.equal((await git(root, ['worktree', 'prune'])).ok, true)
   assert.equal((await git(root, ['worktree', 'remove', `${home}/other`])).ok, true)
   assert.equal((await git(root, ['worktree', 'add', '-q', '-b', 'new', `${home}/new`])).ok, true)
   assert.deepEqual(
     listed(),
-    ['main', 'kept', 'new', 'task'].map(name => `branch refs/heads/${name}`),
+    ['kept', 'main', 'new', 'task'].map(name => `branch refs/heads/${name}`),
   )
 })
 
