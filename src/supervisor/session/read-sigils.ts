@@ -172,7 +172,10 @@ function parseSigil({ tag, attributes, body }: SigilText, own: string | undefine
   }
 }
 
-/** The id of the task, optionally with a colon and a reason. A failure without an id is that of the agent's own task: it must not count as done. */
+/**
+ * The id of the task, optionally with a colon and a reason. A failure without an id means the agent's own task, which would otherwise be
+ * taken as done.
+ */
 function parseTaskSigil(
   kind: 'task-done' | 'task-failed',
   content: string,

@@ -245,18 +245,18 @@ export async function findInstalledFolders(top: string): Promise<string[]> {
 export interface DependencyEntry {
   /** Relative to the folder. */
   path: string
-  /** In a cache not before `placed`. */
+  /** The change time of the file; in a cache the later of it and `placed`. */
   changed: number
-  /** When a folder above it may have been put there: that changes the time of the folder and of its parent, and of no file. */
+  /** The latest time at which a folder above it may have been moved there. Moving a folder changes its time and its parent's, but that of no file in it. */
   placed: number
-  /** Tells it from a file that takes its place together with its folder, which changes no time of a file. */
+  /** Tells the file from another one that was moved to its path together with its folder. */
   inode: number
   /** `odd`: a pipe or the like, or what has a name that is no text. */
   kind: 'file' | 'link' | 'odd'
 }
 
 export interface DependencyFolder {
-  /** When something came into the folder itself, or it was put there. */
+  /** The change time of the folder itself. */
   placed: number
   /** The latest change time of any entry. */
   latest: number
