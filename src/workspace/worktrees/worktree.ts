@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { lstat, mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
@@ -134,14 +134,18 @@ async function registerAgain({
   const listed = await git(repository, ['for-each-ref', '--format=%(worktreepath)', `refs/heads/${branch}`])
   if (!listed.ok || listed.stdout !== '\n') return undefined
   const own = join(repository, 'worktrees', basename(top))
+  // Whole or not at all: a half one would be in the way of the next try.
+  const fresh = await mkdtemp(join(repository, 'pcc-worktree-')).catch(() => undefined)
+  if (fresh === undefined) return undefined
   try {
     await mkdir(dirname(own), { recursive: true })
-    await mkdir(own)
-    await writeFile(join(own, 'commondir'), '../..\n', { flag: 'wx' })
-    await writeFile(join(own, 'gitdir'), `${join(top, '.git')}\n`, { flag: 'wx' })
-    await writeFile(join(own, 'HEAD'), `ref: refs/heads/${branch}\n`, { flag: 'wx' })
+    await writeFile(join(fresh, 'commondir'), '../..\n')
+    await writeFile(join(fresh, 'gitdir'), `${join(top, '.git')}\n`)
+    await writeFile(join(fresh, 'HEAD'), `ref: refs/heads/${branch}\n`)
+    await rename(fresh, own)
   } catch {
-    return undefined // another worktree of that name is there, or the repository is closed to us
+    await rm(fresh, { recursive: true, force: true })
+    return undefined // another worktree of that name is there, or the disk is full
   }
   return own
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { findProcessesIn, parseLsof } from '../../../src/base/process/sweep.ts'
 import { noteGateMadeFiles } from '../../../src/workspace/worktrees/worktree-note.ts'
@@ -256,8 +256,14 @@ test('a worktree that git was made to forget is known to it again, with all that
   commit(world, worktree.top, 'done.txt')
   write(worktree.top, { 'a.txt': 'changed\n', 'new.txt': 'new\n' })
   rmSync(join(world.project, '.git/worktrees'), { recursive: true })
+  // What a daemon that died in the middle would have left.
+  mkdirSync(join(world.project, '.git/worktrees', basename(worktree.top)), { recursive: true })
   const again = await world.make()
   assert.equal(again.top, worktree.top)
+  assert.deepEqual(
+    readdirSync(join(world.project, '.git')).filter(name => name.startsWith('pcc-')),
+    [],
+  )
   assert.equal(world.gitIn(worktree.top, 'symbolic-ref', 'HEAD').trim(), `refs/heads/${worktree.branch}`)
   assert.match(world.gitIn(worktree.top, 'status', '--porcelain'), /new\.txt/)
   assert.equal(readFileSync(join(worktree.top, 'a.txt'), 'utf8'), 'changed\n')
