@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
@@ -124,6 +124,23 @@ test('where layers cannot be mounted a copy of what was set up takes their place
   assert.equal(readFileSync(join(inside, 'good'), 'utf8'), 'evil\n')
   assert.equal(readFileSync(join(folder, 'npm/good'), 'utf8'), 'good')
   assert.equal(existsSync(join(folder, 'npm/more')), false)
+})
+
+test('an empty cache is a folder of its surroundings, and a mount only where it has to outlive the command or nothing can be made', t => {
+  const [home, folder, scratch] = [tempDir(t), tempDir(t), tempDir(t)]
+  const shown = [join(home, '.local/share/pnpm')]
+  const mounted = (options: { changes?: string; shown?: string[] }) =>
+    openCaches(home, { folder, ...options }, { scratch, canMount: true, shown: options.shown ?? [] })
+      .folders.map(({ to }) => relative(home, to))
+      .toSorted()
+  assert.deepEqual(mounted({}), [])
+  assert.deepEqual(mounted({ shown }), ['.local/share/pnpm/store'])
+  mkdirSync(join(folder, 'npm/pkg'), { recursive: true })
+  mkdirSync(join(home, '.cache/pip'), { recursive: true })
+  assert.deepEqual(mounted({}), ['.cache/pip', '.npm'])
+  const kept = mounted({ changes: tempDir(t) })
+  assert.ok(['.cache', '.cache/pip', '.npm', 'go/pkg'].every(name => kept.includes(name)))
+  assert.ok(!kept.includes('.cache/uv') && !kept.includes('.npm/_cacache'))
 })
 
 test('a disk without room for package caches is named, with what may be deleted', async t => {

@@ -16,7 +16,7 @@ import { type TestContext, test } from 'node:test'
 import { appPathsFor } from '../../src/base/app-paths.ts'
 import { findProgram } from '../../src/base/process/find-program.ts'
 import { openGuard } from '../../src/base/process/guardian.ts'
-import { lookForBubblewrap } from '../../src/base/sandbox/bubblewrap.ts'
+import { bubblewrapCommand, lookForBubblewrap } from '../../src/base/sandbox/bubblewrap.ts'
 import { comparingCommand } from '../../src/base/sandbox/mount-sources.ts'
 import { canScope } from '../../src/base/sandbox/seccomp.ts'
 import { commandSandboxes } from '../../src/workspace/command/plan-sandbox.ts'
@@ -97,7 +97,9 @@ test('what another agent puts in the place of a folder while a sandbox is made i
     inner,
   ]
   const command = comparingCommand(mounts, [home], ['/bin/sh', '-c', 'cat "$0"/.ssh/id_rsa; echo ran', home])
-  const start = () => spawnSync('bwrap', ['--unshare-user', ...mounts, '--', ...command], { encoding: 'utf8' })
+  const bwrap = findProgram('bwrap', process.env) ?? 'bwrap'
+  const made = bubblewrapCommand(bwrap, ['--unshare-user', ...mounts, '--', ...command], undefined)
+  const start = () => spawnSync(made.command, made.args, { encoding: 'utf8' })
   assert.equal(start().stdout, 'ran\n')
   renameSync(inner, `${inner}-aside`)
   symlinkSync('../..', inner)

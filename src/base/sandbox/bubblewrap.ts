@@ -47,7 +47,9 @@ export async function findBubblewrap(env: Record<string, string | undefined> = p
   if (program === undefined) return { problem: 'bubblewrap is not installed', install: INSTALL }
   const mounts = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--tmpfs', '/tmp']
   const folder = await mkdtemp(join(tmpdir(), 'pcc-trial-'))
-  const inside = [...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts, '--', '/bin/sh', '-c', ':']
+  // In each sandbox awk looks at what is mounted (mount-sources.ts).
+  const trying = ['/bin/sh', '-c', 'PATH=/usr/bin:/bin exec awk "BEGIN { exit }"']
+  const inside = [...NAMESPACES, '--unshare-pid', '--unshare-net', ...mounts, '--', ...trying]
   const made = bubblewrapCommand(program, inside, writeFilter(folder))
   // Both in one shell: starting a process from here takes longer than all that these two do.
   const trial = await runShort({

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isInside } from '../is-inside.ts'
 import { findProgram } from '../process/find-program.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { pathOutsideProjects } from '../search-path.ts'
@@ -40,6 +41,15 @@ export interface Caches {
   layers: CacheLayer[]
 }
 
+interface CacheOptions {
+  scratch: string
+  canMount?: boolean
+  /** Further folders that are read below a layer. */
+  more?: string[]
+  /** What the sandbox shows read-only: nothing can be made in there. */
+  shown?: string[]
+}
+
 /**
  * The package caches of a sandbox. Only set-up commands of fresh worktrees write the project's own. Whoever else runs code, an agent or
  * a gate, gets a layer above it: no diff shows what an agent puts into a cache, and no gate may run it.
@@ -47,7 +57,7 @@ export interface Caches {
 export function openCaches(
   home: string,
   caches: SandboxSettings['caches'],
-  { scratch, canMount = canOverlay(scratch), more = [] }: { scratch: string; canMount?: boolean; more?: string[] },
+  { scratch, canMount = canOverlay(scratch), more = [], shown = [] }: CacheOptions,
 ): Caches {
   const readBelow = [...BELOW, ...more]
   // Each is a mount of its own, also for set-up commands: a folder inside of what they write could be a link to anywhere.
@@ -55,11 +65,20 @@ export function openCaches(
   const own = (name: string) => join(caches?.folder ?? scratch, folderName(name))
   if (caches) for (const name of names) mkdirSync(own(name), { recursive: true, mode: 0o700 })
   if (caches?.isWritten) return { folders: names.map(name => ({ from: own(name), to: join(home, name) })), layers: [] }
-  const opened = names.map(name => {
+  const planned = names.map(name => {
     const persons = caches && canMount && readBelow.includes(name) && existsSync(join(home, name))
     const below = [...(caches ? [own(name)].filter(hasFiles) : []), ...(persons ? [join(home, name)] : [])]
-    return openLayer(join(caches?.changes ?? scratch, folderName(name)), below, join(home, name))
+    return { name, below, to: join(home, name) }
   })
+  // Bubblewrap needs longer for each mount the more there are. An empty cache is a folder of the one around it, or of the home, which goes too.
+  const isPlain = ({ name, below, to }: (typeof planned)[number]) => {
+    if (below.length > 0) return false
+    if (names.some(outer => name.startsWith(`${outer}/`))) return true
+    return caches?.changes === undefined && !shown.some(folder => isInside(to, folder))
+  }
+  const opened = planned
+    .filter(each => !isPlain(each))
+    .map(({ name, below, to }) => openLayer(join(caches?.changes ?? scratch, folderName(name)), below, to))
   return { folders: opened.map(({ moved }) => moved), layers: opened.flatMap(({ layer }) => layer) }
 }
 

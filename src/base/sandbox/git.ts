@@ -171,20 +171,25 @@ type Checkout = Pick<NonNullable<SandboxSettings['git']>, 'top'> & Partial<NonNu
 type Env = Record<string, string | undefined>
 export type ReadGitSettings = (checkout: Checkout, env: Env) => GitSettings
 
+const MOST_KNOWN = 100
+
 /**
- * Asks git for the files of its settings, and asks again only if one of the places has changed where git looks for them. A process that is
- * used for many tasks would otherwise wait for a git before each.
+ * Asks git for the files of its settings, and asks again only if one of the places has changed where git looks for them. Every command in a
+ * sandbox, and every task of a process that is used for many, would otherwise wait for a git first.
  */
 export function openGitSettings(): ReadGitSettings {
-  let known: { question: string; places: string; found: GitSettings } | undefined
+  const known = new Map<string, { places: string; found: GitSettings }>()
   return (checkout, env) => {
     const question = JSON.stringify([checkout, env['HOME'], env['XDG_CONFIG_HOME'], env['GIT_CONFIG_GLOBAL']])
     const places = describePlaces(checkout, env)
-    if (known && known.question === question && known.places === places) return known.found
+    const before = known.get(question)
+    if (before && before.places === places) return before.found
     const { isFinal, ...found } = findGitSettings(checkout, env)
+    known.delete(question)
     // What another file is included for, and which, only git knows. What was changed meanwhile is asked for the next time.
-    const isKnown = isFinal && places !== undefined && places === describePlaces(checkout, env)
-    known = isKnown ? { question, places, found } : undefined
+    if (!isFinal || places === undefined || places !== describePlaces(checkout, env)) return found
+    if (known.size >= MOST_KNOWN) known.clear()
+    known.set(question, { places, found })
     return found
   }
 }

@@ -69,23 +69,29 @@ function checkoutAround(folder: string): string | undefined {
  * Ends if something of these disks is mounted that should not be there, or more often than it should. Each line of the list is what of a disk
  * is mounted, and where; the lines of the system have the same two as their fourth and fifth words. Meanwhile somebody may mount a disk, or
  * unmount one, whose number the next one gets. That is no link: what is mounted outside now is read from a descriptor that was opened there.
+ * A shell would need 25 ms for what awk does in two: it reads byte by byte.
  */
-const COMPARING = `disks=$1 known=$2 left=$2 now= nl='
-'
-shift 2
-refuse() {
-  echo "pcc: nothing was started: while its sandbox was made, somebody put a link to $root in the place of a folder." >&2
-  exit 97
+const COMPARING = `PATH=/usr/bin:/bin LC_ALL=C awk '
+BEGIN {
+  n = split(ARGV[1], words, " ")
+  for (i = 1; i <= n; i++) watched[words[i]] = 1
+  n = split(ARGV[2], lines, "\\n")
+  for (i = 1; i <= n; i++) if (lines[i] != "") { left[lines[i]]++; known[lines[i]] = 1 }
+  ARGV[1] = ARGV[2] = ""
 }
-while read -r number parent disk root at rest; do
-  case "$disks" in *" $disk "*) ;; *) continue ;; esac
-  line="$nl$root $at$nl"
-  case "$left" in *"$line"*) left=\${left%%"$line"*}\${left#*"$line"}; continue ;; esac
-  [ -n "$now" ] || while read -r n p d r a rest; do now="$now$nl$d $r $a$nl"; done <&${OUTSIDE}
-  case "$now" in '') refuse ;; *"$nl$disk "*) ;; *) continue ;; esac
-  case "$known" in *"$line"*) refuse ;; esac
-  case "$now" in *"$nl$disk $root $at$nl"*) ;; *) refuse ;; esac
-done </proc/self/mountinfo
+FNR == 1 { file++ }
+{ place = $4 " " $5 }
+file == 1 && $3 in watched && left[place]-- <= 0 { odd[++odds] = place; disk[odds] = $3; root[odds] = $4 }
+file == 2 { outside[$3] = 1; mounted[$3 " " place] = 1 }
+END {
+  for (i = 1; i <= odds; i++) {
+    if (file == 2 && !(disk[i] in outside)) continue
+    if (!(odd[i] in known) && (disk[i] " " odd[i]) in mounted) continue
+    print "pcc: nothing was started: while its sandbox was made, somebody put a link to " root[i] " in the place of a folder." >"/dev/stderr"
+    exit 97
+  }
+}' "$1" "$2" /proc/self/mountinfo - <&${OUTSIDE} || exit 97
+shift 2
 exec "$@" ${OUTSIDE}<&-`
 
 /**

@@ -103,12 +103,14 @@ function explainErrors<T>(work: () => T): T {
   }
 }
 
+/** What git has said depends on files alone, so all sandboxes of this process share it. */
+const readGitSettings = openGitSettings()
+
 function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): Sandbox {
   const listed = hostsFor(settings.network, needs, env)
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
-  const readGitSettings = openGitSettings()
   const main = reading || plantableFile(settings.git) === undefined ? undefined : settings.git?.common
   let linksBefore: string[] = []
   let begun = 0

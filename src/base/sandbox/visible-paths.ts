@@ -96,6 +96,7 @@ export function mountsFor(
   const { folders: caches, layers } = openCaches(home, settings.caches, {
     scratch: scratch.caches,
     more: needs.caches ?? [],
+    shown,
   })
   // A mount needs a folder, and bubblewrap cannot make one in what is read-only: pnpm and Bun keep programs around their caches.
   for (const { to } of caches) if (shown.some(folder => isInside(to, folder))) mkdirSync(to, { recursive: true })
