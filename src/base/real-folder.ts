@@ -1,4 +1,4 @@
-import { closeSync, constants, type Dirent, mkdirSync, openSync, realpathSync } from 'node:fs'
+import { closeSync, constants, type Dirent, mkdirSync, openSync, realpathSync, type Stats } from 'node:fs'
 import {
   chmod,
   copyFile,
@@ -160,7 +160,7 @@ export interface CopyOptions {
   /** Of `copyFile`: whether the file system shares the bytes. */
   mode?: number
   /** Left out, everything is copied; what is neither file, folder nor link cannot be. */
-  isCopied?: (entry: Dirent) => boolean
+  isCopied?: (name: string, stats: Stats) => boolean
 }
 
 /**
@@ -183,13 +183,14 @@ async function copyEntry([source, name]: Entry, [target, newName]: Entry, option
   signal?.throwIfAborted()
   const [from, to] = [source.at(name), target.at(newName)]
   const stats = await lstat(from)
+  if (!isCopied(name, stats)) return
   if (stats.isSymbolicLink()) return symlink(await readlink(from), to)
   if (!stats.isDirectory()) return copyRegularFile(from, to, mode)
   await mkdir(to)
   await using folder = await openFolder(from)
   await using copy = await openFolder(to)
   if (!folder || !copy) throw new Error(`${name} was exchanged while it was copied`)
-  const entries = (await readdir(folder.at('.'), { withFileTypes: true })).filter(isCopied)
+  const entries = await readdir(folder.at('.'), { withFileTypes: true })
   const next = ({ name: each }: Dirent) => copyEntry([folder, each], [copy, each], options)
   const files = entries.filter(entry => !entry.isDirectory())
   for (let first = 0; first < files.length; first += AT_ONCE)

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
-  type Dirent,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -137,7 +136,7 @@ for (const side of ['from', 'to'])
       symlinkSync(victim, join(root, side, 'deep'))
     }
     // It is asked about each entry in the moment before that is copied.
-    const isCopied = ({ name }: Dirent) => {
+    const isCopied = (name: string) => {
       if (name === '.cache') swap()
       return true
     }

@@ -64,7 +64,8 @@ export async function advanceRun(
     }
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
     const env = deps.kept.of(id) ?? deps.agentEnv
-    const options = { ...settings, env, total, budget: left, avoided: facts.stalledAgents }
+    const copying = { signal: closing, onBegin: (what: string) => noteReason(run, what, deps) }
+    const options = { ...settings, env, total, budget: left, avoided: facts.stalledAgents, copying }
     if (step.do === 'wait') {
       await noteReason(run, waitReason(facts, settings) ?? deps.heldBack.next(id)?.why ?? null, deps)
       await noteObstacles(id, deps)

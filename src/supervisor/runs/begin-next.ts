@@ -13,7 +13,7 @@ import type { Tasks } from '../../tasks/tasks.ts'
 import { labelsIn } from '../../tasks/view.ts'
 import { type BoundTask, nameFromTask } from '../session/start-session.ts'
 import type { WarmProcesses } from '../session/warm-processes.ts'
-import type { WorktreeProvider } from '../session/worktree-provider.ts'
+import type { Copying, WorktreeProvider } from '../session/worktree-provider.ts'
 import { chooseTask, type PredictOverlap } from './choose-task.ts'
 import { chooseModel, type ModelNames } from './models.ts'
 import { holdsItsTaskOnly, retryPlan, scopeOf, sinceReset } from './next-step.ts'
@@ -51,6 +51,8 @@ export interface BeginOptions {
   avoided: ReadonlySet<string | undefined>
   /** Number of tasks of the target: tells the agent how far the run is. */
   total: number
+  /** What is said and what ends it while the project is copied. */
+  copying: Copying
 }
 
 export type BeginResult =
@@ -81,7 +83,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
   const chosen = agent === undefined ? chooseModel(strategy, history, modelInput) : { model: undefined }
   const completeBrief = deps.beginBrief(task, run)
   // The worktree is made before the claim, for the attempt number that the claim will get: no transaction may wait for git.
-  const made = await makeWorktree(task, run, deps)
+  const made = await makeWorktree(task, run, deps, options.copying)
   if ('heldBack' in made) return made
   const worktree = 'why' in made ? undefined : made
   // The files are those that the agent will find; the rest of what it needs is collected meanwhile.
@@ -151,10 +153,10 @@ const MOST_AVOIDED = 200
  * Another git process may be working in the repository right now, or a person has to mend something there: the branch is gone, the
  * disk is full. That is no failure of the task: it is held back, the run goes on, and the task is tried again.
  */
-async function makeWorktree(task: Task, run: RunRow, { worktrees, heldBack }: BeginDeps) {
+async function makeWorktree(task: Task, run: RunRow, { worktrees, heldBack }: BeginDeps, copying: Copying) {
   try {
     const wanted = { project: run.project, task: task.id, attempt: nextAttemptOf(task), slot: true }
-    const made = await worktrees.make(wanted, run.options)
+    const made = await worktrees.make(wanted, run.options, copying)
     heldBack.free(task.id)
     return made
   } catch (error) {

@@ -143,6 +143,8 @@ export class RunManager {
     try {
       await this.#change(id, { stopping: true, state: 'running' })
       await this.#deps.warmth.drop(id)
+      // The project may be being copied for the next task.
+      if (how === 'now') this.#worker.abort(id)
       if (how === 'now') await this.#eachSession(id, session => this.#deps.stop(session, 'its run was stopped'))
       // While a run is paused, finished work is not verified or merged. The run must not end before that has happened.
       else await this.#deps.completeAgain()
@@ -170,6 +172,7 @@ export class RunManager {
    */
   async pause(id: string): Promise<void> {
     await this.#change(id, { state: 'paused', reason: null })
+    this.#worker.abort(id)
     await this.#deps.warmth.drop(id)
     await this.#eachSession(id, async session => {
       if (!(await this.#isOver(session))) this.#pausing.set(session, { run: id, after: 'rests' })

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ownFolders } from '../../base/app-paths.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Log } from '../../base/log.ts'
 import type { StartSession } from '../../domain/api.ts'
@@ -9,6 +10,7 @@ import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Store } from '../../store/store.ts'
 import { readCommandCaps } from '../../workspace/command/command-caps.ts'
 import { commandSandboxes } from '../../workspace/command/plan-sandbox.ts'
+import type { ProjectSize } from '../../workspace/worktrees/snapshot.ts'
 import type { WorktreeDeps } from '../../workspace/worktrees/worktree.ts'
 import type { PrepareDeps } from './prepare.ts'
 import { settingsOfCaller } from './settings.ts'
@@ -32,13 +34,25 @@ export interface InProject {
   began?: string | undefined
 }
 
+/** How a project without git is copied. */
+export interface Copying {
+  /** Ends the copying: `make` then throws. */
+  signal?: AbortSignal
+  /** Called with what is copied, in words, before that begins. */
+  onBegin?(what: string): Promise<void>
+}
+
 /** Makes and removes the worktrees of tasks. */
 export interface WorktreeProvider {
   /**
    * Makes a worktree for an attempt, or says why there is none; the project has then been copied first. A second call gives
    * the same.
    */
-  make(wanted: WorktreeRequest, settings: Pick<StartSession, 'config' | 'settings'>): Promise<Worktree | InProject>
+  make(
+    wanted: WorktreeRequest,
+    settings: Pick<StartSession, 'config' | 'settings'>,
+    copying?: Copying,
+  ): Promise<Worktree | InProject>
   /** The worktree that a task would have, or why it would have none. With a remedy, the task waits for that. Makes nothing. */
   look(
     wanted: Omit<WorktreeRequest, 'attempt'>,
@@ -90,13 +104,14 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
     return done.finally(() => forget(name, step))
   }
   return {
-    async make(wanted, settings) {
+    async make(wanted, settings, copying = {}) {
       const { makeWorktree } = await import('../../workspace/worktrees/make-worktree.ts')
       const { target, ...own } = await worktreeDeps(wanted.project, settings, deps)
       const made = await follow(nameOf(wanted), row => makeWorktree({ ...wanted, target }, own, row))
       if (!('why' in made)) return made
       // If worktrees are only switched off, git has everything that was committed.
-      const copy = own.settings.mode === 'off' ? undefined : await copyProject(wanted, own)
+      const copy =
+        own.settings.mode === 'off' ? undefined : await copyProject(wanted, copying, { ...own, paths: deps.paths })
       return { why: made.why, copy, began: await hashWorkTree(wanted.project) }
     },
     async look({ project, task }, settings) {
@@ -166,9 +181,22 @@ async function reserveEmpty(
   return reserveWorktree({ ...wanted, target }, own)
 }
 
-async function copyProject(wanted: WorktreeRequest, deps: WorktreeDeps): Promise<string> {
+async function copyProject(
+  wanted: WorktreeRequest,
+  { signal, onBegin }: Copying,
+  { paths, ...deps }: WorktreeDeps & Pick<WorktreeProviderDeps, 'paths'>,
+): Promise<string> {
   const { snapshotCopy } = await import('../../workspace/worktrees/snapshot.ts')
-  const snapshot = await snapshotCopy(wanted, deps)
+  const request = {
+    ...wanted,
+    own: ownFolders(paths),
+    signal,
+    onBegin: async ({ files, bytes }: ProjectSize) => {
+      const size = `${files} ${files === 1 ? 'file' : 'files'}, ${Math.ceil(bytes / 1_000_000)} MB`
+      await onBegin?.(`the project has no git and is copied before a task begins (${size})`)
+    },
+  }
+  const snapshot = await snapshotCopy(request, deps)
   return snapshot.kind === 'copied'
     ? `What it held before lies in ${snapshot.path}.`
     : `No copy of what it held before was made: ${snapshot.why}.`

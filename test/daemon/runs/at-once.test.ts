@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { projectFolderName } from '../../../src/workspace/worktrees/worktree.ts'
 import { named } from '../../supervisor/runs/scripts.ts'
 import { scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
 import { makeRepository } from '../../support/world.ts'
@@ -151,3 +154,23 @@ test('a run that is paused pauses all that it has at work, and goes on with all 
   const after = await over(id)
   assert.deepEqual([after.outcome, after.iterations], ['complete', 2])
 })
+
+for (const how of ['stopped', 'paused'])
+  test(`a run that copies a project without git says so, and begins nothing when it is ${how} meanwhile`, async t => {
+    const { project, supervisor, daemon, add, run, detail, heldUp, over } = await world(t, [], { git: false })
+    const many = join(project, 'many')
+    mkdirSync(many)
+    for (let file = 0; file < 4000; file += 1) writeFileSync(join(many, `${file}.txt`), 'text')
+    await add('docs')
+    const { id } = await run()
+    const { reason } = await heldUp(id)
+    assert.equal(reason, 'the project has no git and is copied before a task begins (4000 files, 1 MB)')
+    await (how === 'stopped' ? supervisor.runs.stop(id, 'now') : supervisor.runs.pause(id))
+    assert.deepEqual((await detail(id)).attempts, [])
+    const copies = join(daemon.paths.home, 'worktrees/snapshots', projectFolderName(project))
+    assert.deepEqual(readdirSync(copies), [], 'no copy is left, not even half a one')
+    if (how === 'stopped') return
+    rmSync(many, { recursive: true })
+    await supervisor.runs.resume(id)
+    assert.equal((await over(id)).outcome, 'complete')
+  })

@@ -4,6 +4,7 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   symlinkSync,
@@ -104,12 +105,15 @@ test('a virtual environment is not copied, and a vendor directory that is commit
 test('a project without git is copied before it is worked in, once for each attempt, and old copies go', async t => {
   const [project, root] = [tempDir(t), tempDir(t)]
   write(project, { 'a.txt': 'a\n', 'deep/b.txt': 'b\n', 'node_modules/x.js': 'x\n' })
-  const first = await snapshotCopy({ project, task: 't-000001', attempt: 1 }, { root, log: silentLog })
+  const first = await snapshotCopy({ project, task: 't-000001', attempt: 1, own: [] }, { root, log: silentLog })
   assert.ok(first.kind === 'copied' && first.files === 2, JSON.stringify(first))
   assert.equal(readFileSync(join(first.path, 'deep/b.txt'), 'utf8'), 'b\n')
   assert.equal(existsSync(join(first.path, 'node_modules')), false)
   write(project, { 'a.txt': 'changed\n' })
-  assert.deepEqual(await snapshotCopy({ project, task: 't-000001', attempt: 1 }, { root, log: silentLog }), first)
+  assert.deepEqual(
+    await snapshotCopy({ project, task: 't-000001', attempt: 1, own: [] }, { root, log: silentLog }),
+    first,
+  )
   assert.equal(readFileSync(join(first.path, 'a.txt'), 'utf8'), 'a\n', 'the attempt goes on: how it began counts')
   assert.equal(await pruneSnapshots(root, Date.now() - 60_000), 0)
   assert.equal(await pruneSnapshots(root, Date.now() + 60_000), 1)
@@ -120,6 +124,38 @@ test('a project that is too large is not copied, and that is said', async t => {
   const project = tempDir(t)
   write(project, { 'big.bin': '' })
   truncateSync(join(project, 'big.bin'), 1_100_000_000)
-  const none = await snapshotCopy({ project, task: 't-000001', attempt: 1 }, { root: tempDir(t), log: silentLog })
+  const none = await snapshotCopy(
+    { project, task: 't-000001', attempt: 1, own: [] },
+    { root: tempDir(t), log: silentLog },
+  )
   assert.ok(none.kind === 'not_copied' && /1000 MB/.test(none.why), JSON.stringify(none))
+})
+
+test('a copy of a project that holds the folders of pcc, also behind a link, leaves them out and so ends', async t => {
+  const [project, elsewhere] = [tempDir(t), tempDir(t)]
+  write(project, { 'a.txt': 'a\n', '.pcc/data/db': 'd\n' })
+  const root = join(project, 'home/worktrees')
+  symlinkSync(join(project, '.pcc'), join(elsewhere, 'link'))
+  const request = { project, task: 't-000001', attempt: 1, own: [join(elsewhere, 'link')] }
+  const copy = await snapshotCopy(request, { root, log: silentLog })
+  assert.ok(copy.kind === 'copied' && copy.files === 1, JSON.stringify(copy))
+  assert.deepEqual(readdirSync(copy.path, { recursive: true }).sort(), ['a.txt', 'home'])
+})
+
+test('copying a project says how much it copies, and ends with its signal, leaving nothing', async t => {
+  const [project, root] = [tempDir(t), tempDir(t)]
+  write(project, { 'a.txt': 'a\n', 'b.txt': 'b\n' })
+  const ending = new AbortController()
+  const sizes: object[] = []
+  const onBegin = async (size: object) => {
+    sizes.push(size)
+    ending.abort()
+  }
+  const request = { project, task: 't-000001', attempt: 1, own: [], signal: ending.signal, onBegin }
+  await assert.rejects(snapshotCopy(request, { root, log: silentLog }), { name: 'AbortError' })
+  assert.deepEqual(sizes, [{ files: 2, bytes: 4 }])
+  assert.deepEqual(
+    readdirSync(root, { recursive: true }).filter(name => String(name).includes('t-000001')),
+    [],
+  )
 })
