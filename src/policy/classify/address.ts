@@ -79,6 +79,9 @@ const LOGIN_WITHIN = /\b[a-z][a-z\d+.-]*:\/\/[^\s/@:?&]*:[^\s/@?&]{3,}@[\w[]/i
 export const ACTS =
   /[/?&=](delete|destroy|drop|remove|shutdown|reboot|restart|reset|purge|flush|wipe|terminate|deploy|redeploy|rollback|trigger|kill|revoke|disable|invalidate|logout|unsubscribe|approve|publish|cancel)(-?all)?(?=[?&=]|\/?$)/i
 
+/** A key of any length: with a deed in the path it is a button and no page. */
+const KEYED = /[?&](\w*key|token|secret|k|hook|code|password)=/i
+
 /** Whether reading an address does something. A page about the deed is in a documentation. */
 function actsOn({ hostname, pathname, search, hash }: URL): boolean {
   if (/^(docs?|developers?|learn|help|support|man|wiki|reference|cheatsheet)\.|\.(dev|readthedocs\.io)$/.test(hostname))
@@ -97,7 +100,8 @@ function actsOn({ hostname, pathname, search, hash }: URL): boolean {
     /\/(api|v\d+)\/.*\/(refund|capture|transfer|pay|send|run|execute|start|stop|enable|merge|retry)\/?$/i.test(
       pathname,
     ) ||
-    /[?&](action|cmd|command|op|do|confirm|exec|run)=/i.test(search)
+    /[?&](action|cmd|command|op|do|confirm|exec|run)=/i.test(search) ||
+    (KEYED.test(search) && ACTS.test(`${pathname.replaceAll('/', '&')}&`))
   )
 }
 

@@ -11,7 +11,7 @@ import { buildAssessment } from './assessment-tree.ts'
 import { isSteered } from './changed-file.ts'
 import type { TextEdit, ToolUse } from './tool-use.ts'
 import { CommandWalker } from './walk.ts'
-import { namesGuard, silencesChecks } from './weaker-checks.ts'
+import { silencesChecks } from './weaker-checks.ts'
 
 interface AssessContext {
   fence: Fence
@@ -143,8 +143,8 @@ function explainWrite({ path, text, edits }: Extract<ToolUse, { does: 'write' }>
   const place = locatePath(path, cwd, fence)
   const real = place.where === 'strange' ? path : place.path
   const isShort = edits === undefined && text.trim().length < 200
-  const isRead =
-    isShort || isSteered(real) || silencesChecks(text) || edits?.some(({ from }) => namesGuard(from)) === true
+  // What an edit takes away is known only together with the file.
+  const isRead = isShort || edits !== undefined || isSteered(real) || silencesChecks(text)
   const found = place.where === 'inside' && isRead ? fence.look?.(real) : undefined
   const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
   const after = edits === undefined ? text : applyEdits(before, edits)

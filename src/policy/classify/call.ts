@@ -79,8 +79,11 @@ export interface ReadLines {
   cwd?: string
   /** Each text is read by a shell of its own; `line` is the number of its first line. */
   lines: readonly { text: string; line?: number }[]
-  /** `task`: a step of the project's own build. `edit`: one that a change would make. `hook`: git runs it for the person. */
-  is?: 'task' | 'edit' | 'hook'
+  /**
+   * `task`: a step of the project's own build. `edit`: one that a change would make. `hook`: git runs it for the person.
+   * `script`: lines that a change would put into a script.
+   */
+  is?: 'task' | 'edit' | 'hook' | 'script'
 }
 
 /**

@@ -26,9 +26,9 @@ export function isSteered(path: string): 'asked' | 'kept' | 'printed' | undefine
   return CHECK_FILE.test(path) ? 'kept' : kind && 'printed'
 }
 
-/** Whether a change may take away what is in a file: a short text, another file, or what a program prints takes its place. */
-export function mayReplace(path: string, { whole, copied, after }: Partial<WrittenChange>): boolean {
-  if (!whole) return false
+/** Whether a change may take away what is in a file: a pattern, a short text, another file, or what a program prints takes its place. */
+export function mayReplace(path: string, { whole, copied, after, inserted }: Partial<WrittenChange>): boolean {
+  if (!whole) return inserted !== undefined
   return after === undefined ? isSource(path) : copied === true || after.length < 200
 }
 
@@ -61,6 +61,11 @@ export function explainChange(path: string, change: WrittenChange): TextFinding[
     if (isLost || (now !== undefined && doesNothing(now) && !doesNothing(command)))
       found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path}: ${name} would check nothing any more` })
   }
+  for (const [name, command] of after ?? [])
+    if (before?.get(name) !== command && RUNS_SCRATCH.test(command))
+      found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path}: ${name} would run a file that nobody keeps` })
+  if (SCRIPT.test(path) && change.before && change.after && isIdle(change.after) && !isIdle(change.before))
+    found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path} would do nothing any more` })
   return found
 }
 
@@ -70,6 +75,8 @@ export function findCommands(path: string, change: WrittenChange): ReadLines[] {
   const before = change.before === undefined ? undefined : kind?.commands?.(change.before)
   const after = kind?.commands?.(change.after ?? change.added ?? '') ?? new Map<string, string>()
   const changed = [...after].filter(([name, text]) => before?.get(name) !== text)
+  // Running a script is judged again. People and machines run it too, so that it must not send or throw away what only they have.
+  if (SCRIPT.test(path)) changed.push(['a line', findAdded(change).join('\n')])
   const literals = kind?.commands || PAGES.test(path) ? [] : findLiterals(findAdded(change).join('\n'))
   return [...changed, ...literals.map(text => ['a command', text] as const)]
     .slice(0, MAX_COMMANDS)
@@ -78,13 +85,27 @@ export function findCommands(path: string, change: WrittenChange): ReadLines[] {
       name: `${name} of ${path}`,
       cwd: dirname(path),
       lines: [{ text }],
-      is: 'edit',
+      is: SCRIPT.test(path) ? 'script' : 'edit',
     }))
 }
 
 /** Far more than anybody changes at once; a file that is replaced by another is asked about for other reasons. */
 const MAX_COMMANDS = 60
 const PAGES = /\.(md|mdx|rst|txt|adoc|html?|log|csv|tsv|svg|patch|diff)$/i
+
+/** A shell or an interpreter that gets a file of a folder for what is of no use tomorrow. */
+const RUNS_SCRATCH =
+  /(^|[\s;&|('"])((ba|z|da)?sh|node|tsx|bun|deno run|python3?|ruby|perl|php|source|\.)(\s+-\S+)*\s+["']?(\.\/)?(\/?tmp|\/var\/tmp|\/dev\/shm|temp|\.cache|\.tmp)\/|(^|[;&|(]\s*)(\.\/)?(\/?tmp|\/dev\/shm)\/\S/
+
+const SCRIPT = /\.(ba|z|da)?sh$/
+
+/** Whether no line of a shell script does anything but set up the shell, and say something. */
+function isIdle(script: string): boolean {
+  return script
+    .split('\n')
+    .map(line => line.trim())
+    .every(line => /^(#.*|set [-+]\w.*|cd [^;&|]*|[A-Za-z_]\w*=[^$;&|]*|exit \d+)$/.test(line) || doesNothing(line))
+}
 
 /** Names of steps that check something. */
 const CHECK = /^(test|tests|check|lint|typecheck|type-check|verify|audit|ci)$/

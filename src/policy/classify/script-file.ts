@@ -33,6 +33,7 @@ export function findScriptRisks(piece: Piece, walked: WalkedText): Omit<Reason, 
     for (const reason of reasons) {
       if (reason.code === 'shell.too-many')
         found.push({ code: 'script.unread', risk: 'MEDIUM', text: ` has ${reason.text}` })
+      if (walked.source.is === 'script' && !LEAKS.test(reason.code)) continue
       const isFar = walked.source.is !== 'hook' && !reason.held && FAR.test(reason.code)
       if (!isFar && (reason.risk !== 'HIGH' || isOrdinary(reason, walked))) continue
       const line = text.slice(0, reason.at?.[0] ?? 0).split('\n').length - 1
@@ -47,6 +48,10 @@ export function findScriptRisks(piece: Piece, walked: WalkedText): Omit<Reason, 
 
 /** Reasons about what others see or use: a deployment, a push, a message, a step that goes back, and secrets that are shown. */
 const FAR = /^(infra\.(change|remote)|git\.push|net\.change|env\.print|script\.far|secret\.maybe)$/
+
+/** Reasons about secrets and files that a line sends away, and code from the network. */
+const LEAKS =
+  /^(net\.(send|run|upload|raw|metadata)|path\.(secret|history|guard|startup)|secret\.\w+|pipe\.interpreter|read\.everything)$/
 
 /**
  * What is HIGH for a typed command and ordinary in a script: removing what a build makes, setting variables for what the script

@@ -317,17 +317,17 @@ export class CommandWalker {
     const isSure = file.known && (folders.size < 2 || file.value.startsWith('/'))
     const place = isSure && cwd !== undefined ? locatePath(file.value, cwd, this.#fence) : undefined
     if (place && place.where !== 'inside') return
-    // Whichever file it is, what is put into it is known.
     const name = place?.relative ?? (file.known ? file.value : '')
     const steers = file.glob || !place ? undefined : isSteered(name)
     const found = place && (steers || (!file.glob && mayReplace(name, first))) ? look(place.path) : undefined
     const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
-    const { after, added, ...how } = make(before)
+    const made = make(before) // that nothing changes may be so only until the rest of the command ran
+    const { after, added, ...how } = !steers && made.after === before ? first : made
     if (after === undefined && (steers === 'asked' || (steers === 'kept' && before !== undefined)))
       return addReason(piece, { ...UNSEEN, text: `it is not known what ${file.text} becomes`, at: file.at })
     const change = { before, after, added: after ?? added, ...how }
-    const path = place?.path ?? `${boundary}/${name}`
-    for (const finding of this.explainChange(path, change, scope)) addReason(piece, { ...finding, at: file.at })
+    for (const finding of this.explainChange(place?.path ?? `${boundary}/${name}`, change, scope))
+      addReason(piece, { ...finding, at: file.at })
   }
 
   /** What is asked about in a change of a file, given its real path: what its text does, and the commands that others would run because of it. */

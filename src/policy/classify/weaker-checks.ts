@@ -4,17 +4,20 @@ import { findAdded, type WrittenChange } from './written-text.ts'
 
 /** Settings of type checkers, linters, test runners and hooks. */
 export const CHECK_FILE =
-  /(^|\/)(tsconfig[\w.-]*\.json|jsconfig\.json|\.eslintrc(\.\w+)?|eslint\.config\.[cm]?[jt]s|biome\.jsonc?|\.?oxlintrc\.json|\.stylelintrc(\.\w+)?|stylelint\.config\.[cm]?js|\.flake8|\.?ruff\.toml|\.?mypy\.ini|\.?pylintrc|pyrightconfig\.json|pytest\.ini|tox\.ini|\.coveragerc|(jest|vitest|karma|playwright|cypress|nyc|ava|mocha)[\w.-]*\.config\.[cm]?[jt]s|\.mocharc(\.\w+)?|\.nycrc(\.json)?|\.c8rc\.json|\.pre-commit-config\.ya?ml|\.?golangci\.(ya?ml|toml|json)|\.?clippy\.toml|\.rubocop\.yml|phpstan[\w.-]*\.neon(\.dist)?|phpunit\.xml(\.dist)?|\.swiftlint\.yml|detekt\.yml|checkstyle\.xml|\.?commitlint(rc|\.config)(\.\w+)?)$/
+  /(^|\/)(tsconfig[\w.-]*\.json|jsconfig\.json|\.eslintrc(\.\w+)?|eslint\.config\.[cm]?[jt]s|biome\.jsonc?|\.?oxlintrc\.json|\.stylelintrc(\.\w+)?|stylelint\.config\.[cm]?js|\.flake8|\.?ruff\.toml|\.?mypy\.ini|\.?pylintrc|pyrightconfig\.json|pytest\.ini|tox\.ini|\.coveragerc|(jest|vitest|karma|playwright|cypress|nyc|ava|mocha)[\w.-]*\.config\.[cm]?[jt]s|\.mocharc(\.\w+)?|\.nycrc(\.json)?|\.c8rc\.json|\.pre-commit-config\.ya?ml|\.?golangci\.(ya?ml|toml|json)|\.?clippy\.toml|\.rubocop\.yml|phpstan[\w.-]*\.neon(\.dist)?|phpunit\.xml(\.dist)?|\.swiftlint\.yml|detekt\.yml|checkstyle\.xml|\.?commitlint(rc|\.config)(\.\w+)?|\.gitleaks\.toml|\.gitleaksignore|\.trivyignore(\.ya?ml)?|trivy\.yaml|\.snyk|\.semgrepignore|\.secretlint(rc\S*|ignore)|\.bandit|\.secrets\.baseline|\.talismanrc|\.?osv-scanner\.toml|\.grype\.yaml|\.?audit-ci\.jsonc?|\.nsprc|\.checkov\.ya?ml|\.tfsec\S*|\.hadolint\.ya?ml|sonar-project\.properties)$/
+/** Settings of what looks for secrets and known holes: they say what it leaves out. */
+const SCANNER =
+  /(^|\/)(\.gitleaks\.toml|\.gitleaksignore|\.trivyignore(\.ya?ml)?|\.snyk|\.semgrepignore|\.secretlintignore|\.secrets\.baseline|\.talismanrc|\.?osv-scanner\.toml|\.?audit-ci\.jsonc?|\.nsprc)$/
 /** Files for other things that may hold such settings too. */
 const MAY_CHECK = /(^|\/)(package\.json|pyproject\.toml|setup\.cfg|Cargo\.toml|vite\.config\.[cm]?[jt]s)$/
 
 /** Comments that switch a check off for a whole file, and a list of tests that pytest leaves out. Those for one line, or the next, are not meant. */
 const SILENCES =
-  /@ts-nocheck\b|\/\*\s*(eslint|oxlint|stylelint|tslint)[-:]disable(?!-)\b|\bbiome-ignore-all\b|#\s*(mypy:\s*ignore-errors|pyright:\s*(ignore|basic|off)|pyre-ignore-all-errors|pylint:\s*(skip-file|disable=all)|(flake8|ruff):\s*noqa\s*$|rubocop:disable\s+all\b|shellcheck\s+disable=all)|\/\/\s*nolint(:all)?\s*$|#!\[allow\(|\b(istanbul|c8|v8) ignore file\b|@?phpcs:(ignoreFile|disable)|@phpstan-ignore-file|swiftlint:disable all|markdownlint-disable-file|(^|\s)collect_ignore(_glob)?\s*\+?=/m
+  /@ts-nocheck\b|\/\*\s*(eslint|oxlint|stylelint|tslint)[-:]disable(?!-)\b|\bbiome-ignore-all\b|#\s*(mypy:\s*ignore-errors|pyright:\s*(ignore|basic|off)|pyre-ignore-all-errors|pylint:\s*(skip-file|disable=all)|(flake8|ruff):\s*noqa\s*$|rubocop:disable\s+all\b|shellcheck\s+disable=all)|\/\/\s*nolint(:all)?\s*$|#!\[allow\(|\b(istanbul|c8|v8) ignore file\b|@?phpcs:(ignoreFile|disable)|@phpstan-ignore-file|swiftlint:disable all|markdownlint-disable-file|(^|\s)collect_ignore(_glob)?\s*\+?=|\b(items|tests)\s*\[\s*:\s*\]\s*=\s*\[\s*\]|\b(del\s+items\s*\[|items\.clear\(\))|\bexitstatus\s*=\s*0\b|\bos\._exit\(\s*0?\s*\)|\bpytest\.exit\(/m
 
 /** Tests that are left out whatever happens, and those beside which all others are, in the languages that people write tests in. */
 const SKIPS =
-  /\b(it|test|tests|describe|context|suite|specify|bench|feature|scenario)(\.(concurrent|sequential|serial|parallel|each|describe|failing))*\.(skip|only|fixme)(\.each\s*[(`]|\s*\(\s*(['"`]|$|\w+\s*,\s*(async\b|\(|function\b)))|(?<![.\w$])(x|f)(it|test|describe|context|specify|scenario)\s*(\(|\.each|\s['"])|@(pytest\.mark\.(skip\b(?!if)|xfail\b(?![^\n]*strict\s*=\s*True))|unittest\.(skip|expectedFailure)\b|Disabled\b|Ignore\b(?!d)|(module)?tag :?skip\b)|\bpytestmark\s*=\s*\[?\s*pytest\.mark\.skip\b(?!if)|\bpytest\.skip\([^)]*allow_module_level|__test__\s*=\s*False|#\[ignore\b|(?<!\bif\b[^\n]*\{\s*)\b[tb]\.Skip(Now|f)?\(|^\s*\/\/\s*(go:build|\+build)\s+ignore\b|\[(Ignore|Explicit)(\(|\])|\bSkip\s*=\s*"|\bmarkTest(Skipped|Incomplete)\(|\bXCTSkip\(/gm
+  /\b(it|test|tests|describe|context|suite|specify|bench|feature|scenario)(\.(concurrent|sequential|serial|parallel|each|describe|failing))*\.(skip|only|fixme)(\.each\s*[(`]|\s*\(\s*(['"`]|$|\w+\s*,\s*(async\b|\(|function\b)))|(?<![.\w$])(x|f)(it|test|describe|context|specify|scenario)\s*(\(|\.each|\s['"])|@(pytest\.mark\.(skip\b(?!if)|xfail\b(?![^\n]*strict\s*=\s*True))|unittest\.(skip|expectedFailure)\b|Disabled\b|Ignore\b(?!d)|(module)?tag :?skip\b)|\bpytestmark\s*=\s*\[?\s*pytest\.mark\.skip\b(?!if)|\bpytest\.skip\([^)]*allow_module_level|__test__\s*=\s*False|#\[ignore\b|(?<!\bif\b[^\n]*\{\s*)\b[tb]\.Skip(Now|f)?\(|^\s*\/\/\s*(go:build|\+build)\s+(ignore|never|none|off|false|disabled?|skip\w*|tools)\b|\[(Ignore|Explicit)(\(|\])|\bSkip\s*=\s*"|\bmarkTest(Skipped|Incomplete)\(|\bXCTSkip\(/gm
 
 /** Comments that switch a check off at one place. Put in by a substitution they are at many. */
 const SILENCES_ONE =
@@ -35,24 +38,95 @@ const MAX_TEXT = 200_000
 export function explainWeakerChecks(path: string, change: WrittenChange): string[] {
   const { before = '', after, added = '', inserted } = change
   const found: string[] = []
+  if (SCANNER.test(path)) found.push('it says what a search for secrets and holes leaves out')
   const weaker = CHECK_FILE.test(path) || MAY_CHECK.test(path) ? explainWeaker(change) : undefined
   if (weaker) found.push(weaker)
   const silenced = [...findAdded(change), ...(inserted?.split('\n') ?? [])].find(line => SILENCES.test(line))
   if (silenced) found.push(`${silenced.trim().slice(0, 60)} switches a check off for the whole file`)
   else if (inserted && SILENCES_ONE.test(inserted)) found.push('it switches a check off wherever the pattern fits')
+  const vain = isTestPath(path) ? findVainAssertion(change) : undefined
+  if (vain) found.push(vain)
   const isSkipped = after === undefined ? countSkips(inserted ?? added) > 0 : countSkips(after) > countSkips(before)
   if (isSkipped) found.push('it leaves out tests')
   const guard = findLostGuard(change)
   if (guard && !isTestPath(path)) found.push(`${guard} would be gone, which protects it`)
+  else if (!isTestPath(path) && goesAroundGuard(change)) found.push('what protects it would be asked for nothing')
   return found
 }
+
+/** What makes a test that stays there say nothing, or the opposite: it compares what is written in it, expects the other thing, or runs never. */
+function findVainAssertion({ before, after, inserted }: WrittenChange): string | undefined {
+  if (before === undefined || after === undefined)
+    return inserted !== undefined && VAIN.test(inserted) ? 'it compares nothing any more' : undefined
+  const [had, has] = [before, after].map(
+    text =>
+      new Set(
+        text
+          .slice(0, MAX_TEXT)
+          .split('\n')
+          .map(line => line.trim()),
+      ),
+  ) as [Set<string>, Set<string>]
+  const gone = new Set([...had].filter(line => !has.has(line)).map(turn))
+  for (const line of has) {
+    if (had.has(line)) continue
+    if (VAIN.test(line)) return `${line.slice(0, 60)} compares nothing`
+    if (ASSERTS.test(line) && gone.has(turn(line))) return `${line.slice(0, 60)} expects the opposite of before`
+    if (BUILD_TAG.test(line)) return `${line.slice(0, 60)} leaves the tests of the file out`
+  }
+  return ASSERTS.test(before) && !ASSERTS.test(after) && TESTS.test(after)
+    ? 'its tests would compare nothing'
+    : undefined
+}
+
+/** A line of a test without what says whether it expects a thing or its opposite. */
+function turn(line: string): string {
+  return line
+    .replace(/\b(true|false|truthy|falsy|True|False|Truthy|Falsy|None|not None)\b/g, '?')
+    .replace(/(toBe|assert_?|be_?)(Truthy|Falsy|True|False|true|false|truthy|falsy|Defined|Undefined)\b/g, '$1?')
+    .replace(/\.not\b|\bnot\s+|\b(assert(?:\.\w+)?\(\s*)!/g, '$1')
+    .replace(/([=!])==?/g, '??')
+    .replace(/\b(not|Not|refute_?|doesNot|assert_?)(?=[A-Z_(])/g, '')
+}
+
+const ASSERTS = /\b(expect\w*|assert\w*|should|refute\w*|require\.\w+|XCTAssert\w*|t\.(Error|Fatal)\w*)\b/
+const TESTS = /\b(it|test|Test\w*|describe|def test_\w*|scenario)\s*[(:]|#\[test\]|@Test\b/
+/** An assertion about what is written in it: `expect(true).toBe(true)`, `assert 1 == 1`. */
+const VAIN = new RegExp(
+  [
+    /\bexpect\(\s*(true|false|1|0|null|undefined|\d+|'[^']*'|"[^"]*")\s*\)\s*\./,
+    /\bassert(\.ok|\.isTrue|_?[tT]rue|That)?!?\s*\(\s*([tT]rue|1)\s*[,)]/,
+    /^\s*assert\s+([tT]rue|1)\s*(,|#|$)/,
+    /^\s*assert\s+(?<same>\w+)\s*==\s*\k<same>\s*(,|#|$)/,
+    /\b(assert\.(equal|strictEqual|deepEqual|Equal)|assert_?(eq|equals|equal|Equals?)!?)\s*\(\s*(?:t,\s*)?(?<one>[\w.'"]+)\s*,\s*\k<one>\s*[,)]/,
+    /\bXCTAssertTrue\(\s*true|\b(require|assert)\.True\(\s*t\s*,\s*true/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'm',
+)
+const BUILD_TAG = /^\/\/\s*(go:build|\+build)\s/
+
+/** Whether code that is added makes the answer of a guard not count: `true || verify(…)`, or a plain `return true` just before it. */
+function goesAroundGuard(change: WrittenChange): boolean {
+  const text = (change.after ?? change.added ?? '').slice(0, MAX_TEXT)
+  const added = new Set(findAdded(change).map(line => line.trim()))
+  const lines = text.split('\n').map(line => line.trim())
+  return lines.some((line, at) => {
+    if (!added.has(line) || !AROUND.test(line)) return false
+    return namesGuard(lines.slice(at, at + (/^return\b[^|&]*$/.test(line) ? 4 : 1)).join('\n'))
+  })
+}
+
+const AROUND =
+  /\b([tT]rue|1)\s*(\|\||or\b)|(\|\||\bor)\s+([tT]rue|1)\b|\b([fF]alse|0)\s*(&&|and\b)|(&&|\band)\s+[fF]alse\b|^return\s*(\(?\s*([tT]rue|next\(\))\s*\)?)?\s*;?$|\bif\s*\(?\s*([fF]alse|0)\b/
 
 /** Calls in code that compare secrets, or keep attacks and secrets out. */
 const GUARDS =
   /\b(timingSafeEqual|compare_digest|ConstantTimeCompare|constant_time_compare|secure_compare|hash_equals|csrf\w*|helmet|rateLimit\w*|verifySignature|requireAuth\w*|isAuthenticated|ensureAuthenticated|authenticateToken|login_required|permission_required|DOMPurify\.sanitize|sanitizeHtml)\s*\(|\b(redact)\s*[:=]|@(login_required|permission_required|PreAuthorize|Secured|csrf_protect)\b/g
 
 /** Whether a text names one. */
-export function namesGuard(text: string): boolean {
+function namesGuard(text: string): boolean {
   return text.search(GUARDS) >= 0
 }
 
@@ -77,6 +151,16 @@ export function isTestPath(path: string): boolean {
   )
 }
 
+/** Whether tests that get another name are tests by it no more, or are put away. */
+export function hidesTests(from: string, to: string): boolean {
+  if (!isTestPath(from)) return false
+  return PUT_AWAY.test(to) || (TEST_NAME.test(from) && /\.\w+$/.test(to) && !TEST_NAME.test(to.replaceAll('*', 'x')))
+}
+
+const TEST_NAME = /([._-](test|spec|cy|e2e)|(?<=^|\/)test_[^/]*|_test|Tests?|IT|Spec)\.\w+$|(^|\/)conftest\.py$/
+const PUT_AWAY =
+  /[._-](disabled?|off|skip(ped)?|bak|backup|old|orig|broken|ignored?|todo|wip|txt|x|unused|quarantined?)(\/|$)|(^|\/)[_.]?(disabled|skipped|attic|old|archived?|broken|quarantined?|unused|trash|graveyard)(\/|$)/i
+
 /** What a change of such settings checks no more: a rule that was on, a limit that was higher, or a preset. */
 function explainWeaker({ before, after }: WrittenChange): string | undefined {
   if (before === undefined || after === undefined) return undefined
@@ -96,6 +180,7 @@ function listChecks(text: string): Map<string, number> {
   for (const [, name = '', value = ''] of text.matchAll(LIMIT)) found.set(name, Number(value))
   for (const [, list = ''] of text.matchAll(PRESETS))
     for (const [, , name = ''] of list.matchAll(/(["'])([^"'\n]+)\1/g)) found.set(name, 1)
+  for (const [name] of text.matchAll(FLAGS)) found.set(name, 1)
   for (const [name] of text.matchAll(/\b[\w.]+\.configs(\.\w+|\[["'][^"']+["']\])+/g)) found.set(name, 1)
   for (const [, name = ''] of text.matchAll(/^\s*-\s+(?:id|repo):\s*["']?([^"'\s#]+)/gm)) found.set(name, 1)
   return found
@@ -109,6 +194,9 @@ const STRICT =
   /["']?\b(strict(?!Port)\w*|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess|EmitOnError)\w*|alwaysStrict|exactOptionalPropertyTypes|useUnknownInCatchVariables|forceConsistentCasingInFileNames|checkJs|erasableSyntaxOnly|disallow_\w+|warn_\w+|check_untyped_defs|no_implicit_\w+|recommended|failOnWarnings|forbidOnly)["']?\s*[:=]\s*(?:true|True|["']?strict["']?|!!process)/g
 const LIMIT =
   /["']?\b(lines|branches|functions|statements|fail_under|fail-under|cov-fail-under)["']?\s*[:=]\s*(\d+(?:\.\d+)?)/g
+/** Flags of test runners and linters in their settings and in scripts. */
+const FLAGS =
+  /(?<![\w-])--(strict[\w-]*|max-warnings(?=[= ]0)|cov-fail-under|fail-on-\w+|forbid-only|error-on-warnings|report-unused-[\w-]+)/g
 const PRESETS = /\b(?:extends|select|extend-select|enable)["']?\s*[:=]\s*(\[[^\]]*\]|["'][^"'\n]+["'])/g
 const SWITCHED_OFF =
-  /["']?[\w@][\w@/.-]*["']?\s*[:=]\s*\[?\s*["']off["']|["'](?:no-[\w-]+|@?[\w-]+\/[\w-]+)["']\s*:\s*\[?\s*0\b|\b(noCheck|passWithNoTests|suppressImplicitAnyIndexErrors|ignoreBuildErrors|ignoreDuringBuilds|ignore_errors|disable-all|disable_all|ignore_missing_imports)["']?\s*[:=]\s*(true|True)|\b(strict|noImplicitAny|strictNullChecks|noEmitOnError|recommended)["']?\s*[:=]\s*(false|False)|\b(disable|ignore|extend-ignore)\s*=\s*\[?\s*["']?(all|ALL)\b/
+  /["']?[\w@][\w@/.-]*["']?\s*[:=]\s*\[?\s*["']off["']|["'](?:no-[\w-]+|@?[\w-]+\/[\w-]+)["']\s*:\s*\[?\s*0\b|\b(noCheck|passWithNoTests|suppressImplicitAnyIndexErrors|ignoreBuildErrors|ignoreDuringBuilds|ignore_errors|disable-all|disable_all|ignore_missing_imports)["']?\s*[:=]\s*(true|True)|\b(strict|noImplicitAny|strictNullChecks|noEmitOnError|recommended)["']?\s*[:=]\s*(false|False)|\b(disable|ignore|extend-ignore)\s*=\s*\[?\s*["']?(all|ALL)\b|--passWithNoTests\b|--pass-with-no-tests\b|\bgrepInvert["']?\s*:|(?<![\w-])--(ignore(-glob)?|deselect|continue-on-collection-errors|testPathIgnorePatterns|grep-invert)(=|\s)|-[mk][= ]+["']?\\?["']?not\b|\bretries["']?\s*[:=]\s*([4-9]|\d\d)/

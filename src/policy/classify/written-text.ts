@@ -48,6 +48,10 @@ const SECRET_NAME =
     .source
 const FROM_ENVIRONMENT = `(process\\.env\\s*(\\.|\\[['"])|import\\.meta\\.env\\.|os\\.environ(\\.get\\(|\\[)\\s*['"]|os\\.getenv\\(\\s*['"]|ENV\\[['"])${SECRET_NAME}`
 
+/** Code that removes a folder which people write, the project, or a home. */
+const THROWS_AWAY =
+  /\b(rmtree|rmSync|rmdirSync|rm|rimraf|rimrafSync|removeSync|emptyDirSync|RemoveAll|remove_dir_all|rm_rf|rm_r|deleteRecursively)\s*\(\s*([\w.]+\(\s*)?((['"`])(?:\.{0,2}\/)*(src|lib|apps?|packages|tests?|migrations|docs|prisma|services|internal|cmd|pkg|scripts|\.git|\.{1,2}|~[^'"`]*|\/(home|Users|root|etc|usr|var)[^'"`]*|\*+|(?<=\/))\/?\**\4|process\.cwd\(|os\.getcwd\(|(os\.)?homedir\(|expanduser\(|Path\.(home|cwd)\()/
+
 interface TextShape {
   code: 'write.fetcher' | 'write.leaks' | 'write.opens'
   why: string
@@ -127,6 +131,7 @@ const TEXTS: readonly TextShape[] = [
     shape:
       /\brejectUnauthorized['"]?\s*:\s*false|NODE_TLS_REJECT_UNAUTHORIZED['"]?\]?\s*[=:]\s*['"]?0|\bverify\s*=\s*False\b|\bInsecureSkipVerify\s*:\s*true|\bCERT_NONE\b|_create_unverified_context|danger_accept_invalid_certs\(\s*true|SSL_VERIFY(PEER|HOST)\s*(,|=>)\s*(0|false)/,
   },
+  { code: 'write.opens', why: 'throw away what people write', shape: THROWS_AWAY },
   {
     code: 'write.opens',
     why: 'change what a shell or a login of the person runs',

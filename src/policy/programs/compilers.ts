@@ -159,6 +159,9 @@ function judgeVerb(call: ProgramCall, verb: Arg, rest: readonly Arg[]): undefine
   if (verb.value === 'env' && call.args.some(arg => /^-[wu]$/.test(arg.value)))
     return call.say('tool.settings', 'MEDIUM', 'go env -w changes go for good', verb)
   if (/^(test|build|vet|fmt|list|doc|env|version)$/.test(verb.value)) return
+  const foreign = call.args.find(({ value }) => /^--?(drop)?(replace|exclude|tool|require|use)(=|$)/.test(value))
+  if (foreign && /^(mod|work)$/.test(verb.value) && rest[0]?.value === 'edit')
+    return call.say('pkg.foreign', 'MEDIUM', `${foreign.text} changes which modules are fetched and run`, foreign)
   if (verb.value === 'mod')
     return rest[0] && /^(graph|why|verify|tidy|download|vendor)$/.test(rest[0].value)
       ? undefined

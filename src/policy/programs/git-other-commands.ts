@@ -1,5 +1,5 @@
 import type { ProgramCall } from '../classify/call.ts'
-import { CHECK_FILE, isTestPath } from '../classify/weaker-checks.ts'
+import { CHECK_FILE, hidesTests, isTestPath } from '../classify/weaker-checks.ts'
 import { isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 import { type GitCommandRule, has, isAddress, RUNS_PROGRAM, say } from './git-commands.ts'
@@ -16,7 +16,11 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     const target = operands.at(-1)
     for (const arg of operands) call.path(arg, 'write')
     if (target)
-      for (const arg of operands.slice(0, -1)) call.path(deriveArg(joinPath(target.value, arg.value), target), 'write')
+      for (const arg of operands.slice(0, -1)) {
+        call.path(deriveArg(joinPath(target.value, arg.value), target), 'write')
+        if (hidesTests(arg.value, target.value))
+          call.say('git.rm-guard', 'MEDIUM', `${arg.text} are tests, which nothing would run any more`, arg)
+      }
     return undefined
   },
   apply: judgePatchedFiles,
@@ -67,6 +71,8 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     const run = findFlag(args, ['-x', '--exec'], 'xsXCS')
     if (run?.value) call.shell(run.value)
     if (run) return say(call, 'git.exec', 'MEDIUM', 'git rebase runs a command', run.arg)
+    const abort = judgeGivenUp(call, args)
+    if (abort) return abort
     const drops = findFlag(args, ['--onto', '--root', '--skip'], 'xsXCS')
     if (drops) return say(call, 'git.drop', 'MEDIUM', `${drops.arg.text} can leave out commits`, drops.arg)
     return say(call, 'git.rewrite', 'MEDIUM', 'git rebase rewrites the branch', args[0])
@@ -145,7 +151,9 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
       : undefined
   },
   merge: (call, args) =>
-    has(args, /^--(abort|quit)$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it gives up a merge') : undefined,
+    judgeGivenUp(call, args) ??
+    (has(args, /^--qui?t?$/) ? say(call, 'git.rewrite', 'MEDIUM', 'it gives up a merge') : undefined),
+  revert: judgeGivenUp,
   commit: (call, args) => {
     for (const flag of ['-F', '--file', '-t', '--template']) {
       const file = findFlag(args, [flag], 'mFCctS')
@@ -200,7 +208,7 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
   notes: (call, args) =>
     has(args, /^(remove|prune)$/) ? say(call, 'git.destroy', 'HIGH', 'git notes throws away notes') : undefined,
   help: (call, args) => (has(args, /^(-w|--web)$/) ? say(call, 'git.exec', 'MEDIUM', 'it opens a browser') : 'said'),
-  'cherry-pick': () => undefined,
+  'cherry-pick': judgeGivenUp,
   log: (call, args) => {
     const telling = args.find(arg =>
       /^(-[SG]|--grep).*(secret|passw|token|api_?key|private.?key|AKIA)/i.test(arg.value),
@@ -230,6 +238,8 @@ function judgeFetch(call: ProgramCall, args: readonly Arg[]): 'said' | undefined
 
 /** A patch writes the files that it names. */
 function judgePatchedFiles(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
+  const abort = judgeGivenUp(call, args)
+  if (abort) return abort
   const wide = has(args, /^--unsafe/)
   if (wide) return say(call, 'path.outside', 'HIGH', `${wide.text} lets the patch write outside the project`, wide)
   const folder = findFlag(args, ['--directory'])
@@ -240,6 +250,12 @@ function judgePatchedFiles(call: ProgramCall, args: readonly Arg[]): 'said' | un
   const strip = Number(findFlag(args, ['-p'], 'pC')?.value?.value ?? 1)
   judgePatch(call, { files: files.filter(arg => arg.value !== '-'), folder: folder?.value, strip })
   return undefined
+}
+
+/** Giving up throws away every conflict that is solved, and what was changed since. */
+function judgeGivenUp(call: ProgramCall, args: readonly Arg[]): 'said' | undefined {
+  const abort = has(args, /^--ab(o(rt?)?)?$/)
+  return abort ? say(call, 'git.give-up', 'MEDIUM', 'it throws away the conflicts that are solved', abort) : undefined
 }
 
 function joinPath(folder: string, file: string): string {

@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../../base/json.ts'
 import { describeUnlisted, UNLISTED } from '../../domain/assessment.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { type FoundFile, locatePath } from '../paths/fence.ts'
-import type { Arg } from '../shell/args.ts'
+import { type Arg, isFlag } from '../shell/args.ts'
 
 /** Where packages come from. Each registry has its own names and lock files. */
 export type Registry = 'npm' | 'python' | 'cargo' | 'go' | 'ruby' | 'php'
@@ -21,7 +21,7 @@ const LOCK_FILES: Record<Registry, Record<string, ReadLock>> = {
     'package-lock.json': readPackageLock,
     'npm-shrinkwrap.json': readPackageLock,
     'yarn.lock': byPattern(name => `^"?([^\\n]*, "?)?${RegExp.escape(name)}@`),
-    'pnpm-lock.yaml': byPattern(name => `^\\s+'?/?${RegExp.escape(name)}(@|/\\d)`),
+    'pnpm-lock.yaml': byPattern(name => `^\\s+'?/?${RegExp.escape(name)}(@|/\\d|'?:\\s+\\{?specifier:)`),
     'bun.lock': text => name => text.includes(`["${name}@`),
   },
   python: {
@@ -61,6 +61,11 @@ export function judgeUnlisted(call: ProgramCall, packages: readonly Arg[], regis
 /** Adds the reason that a command fetches other versions than those that the lock file names. Nobody has seen them yet. */
 export function judgeUpdate(call: ProgramCall, at: Arg | undefined): undefined {
   call.say('pkg.update', 'MEDIUM', `${call.name} fetches versions that no lock file names`, at)
+  // The newest version of everything breaks what the manifest promises.
+  const latest = call.args.find(({ value }) => /^(--latest|-L|--major)$/.test(value))
+  const names = call.args.filter(arg => !isFlag(arg) && arg !== at)
+  if (latest && names.length === 0)
+    call.say('pkg.latest', 'MEDIUM', `${latest.text} takes the newest version of everything`, latest)
   judgeEarly(call)
 }
 
@@ -75,12 +80,13 @@ const EARLY =
 
 /** Packages that everybody uses, and those of the same kind whose names are near to theirs. */
 const POPULAR: Partial<Record<Registry, string>> = {
-  npm: `express react preact lodash axios chalk commander debug dotenv eslint tslint prettier typescript webpack rollup vitest mocha moment
+  npm: `express react preact lodash left-pad axios chalk commander debug dotenv eslint tslint prettier typescript webpack rollup vitest mocha moment
     mongoose request colors color jquery redux next nodemon winston socket.io passport bcrypt bcryptjs jsonwebtoken cross-env prisma
     esbuild rimraf minimist inquirer puppeteer playwright cheerio ioredis redis mysql mysql2 sqlite3 nodemailer multer validator`,
   python: `requests urllib3 numpy numba pandas flask django fastapi pytest scipy matplotlib pillow boto3 botocore click pyyaml cryptography
     sqlalchemy setuptools jinja2 beautifulsoup4 colorama tensorflow torch httpx aiohttp pydantic python-dateutil psycopg2 redis celery`,
-  cargo: 'serde tokio rand clap regex anyhow reqwest futures hyper thiserror tracing chrono rayon syn quote',
+  cargo:
+    'serde serde_json serde_yaml tokio rand clap regex anyhow reqwest futures hyper thiserror tracing chrono rayon syn quote',
   ruby: 'rails rspec nokogiri devise sidekiq rubocop bundler sinatra faraday capistrano',
 }
 
@@ -91,7 +97,12 @@ function findLookAlike(call: ProgramCall, name: string, registry: Registry): str
   const manifest =
     registry === 'npm' ? foldersAbove(call).map(folder => readText(call, join(folder, 'package.json'))) : []
   const own = manifest.flatMap(text => [...(text ?? '').matchAll(/"((?:@[\w.-]+\/)?[\w.-]{5,})"\s*:\s*"[\^~\d]/g)])
-  return [...popular, ...own.map(([, one = '']) => one)].find(one => one.length > 4 && isNear(name.toLowerCase(), one))
+  // `lodahs-utils` looks like a part of lodash.
+  const [, base = name] =
+    /^(.{5,}?)[-_.](utils?|js|ts|node|core|cli|helpers?|plus|lib|tools?|pro|fixed|next|v?\d+)$/.exec(name) ?? []
+  return [...popular, ...own.map(([, one = '']) => one)].find(
+    one => one.length > 4 && [name, base].some(each => isNear(each.toLowerCase(), one)),
+  )
 }
 
 function isNear(one: string, other: string): boolean {

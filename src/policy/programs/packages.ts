@@ -266,6 +266,12 @@ export const PACKAGES: ProgramRules = {
     verbs({
       rows: [
         [/^(env|set|config|settings)( |$)/, 'MEDIUM', 'secret.maybe', 'prints what the environment is set to'],
+        [
+          /^(use|install|prepare|up|pack|hydrate|local|shell) \S*(:\/|@(https?|git|file|npm):)/,
+          'HIGH',
+          'pkg.foreign',
+          'takes a tool from an address',
+        ],
         [/^use \S*@(latest|next|canary|nightly|beta|alpha|rc)( |$)/, 'MEDIUM', 'pkg.tools', 'takes the newest version'],
         [
           /^(ls|list|current|which|show|version|versions|where|plugin list|outdated|local|toolchain list|component list|target list|alias|doctor|use|local|shell|ls-remote|list-remote|help)( |$)|^$/,

@@ -20,6 +20,8 @@ export const TEST_RUNNERS: ProgramRules = {
       --watchAll --no-watchman --watchman --verbose --useStderr --workerIdleMemoryLimit: --testLocationInResults --lastCommit
       --errorOnDeprecated --env: --testEnvironment: --no-coverage --no-watch --injectGlobals --maxConcurrency: --all
       --openHandlesTimeout: --preset: --colors --ci --cacheDirectory:`,
+    // What the tests compare with is written anew.
+    output: /^(-u|--updateSnapshot)$/,
     medium:
       /^--(outputFile|globalsConfig|rootDir|roots|globalSetup|globalTeardown|runner|testRunner|resolver|modulePaths|haste|filter|coverageDirectory|init|clearCache)/,
   }),
@@ -32,6 +34,7 @@ export const TEST_RUNNERS: ProgramRules = {
       --project: --expect.* --slowTestThreshold: --teardownTimeout: --testTimeout: --hookTimeout: --reporter: --reporters:
       --silent --hideSkippedTests --silent --poolOptions.* --no-watch --no-color --root: --includeTaskLocation
       --printConsoleTrace --max-concurrency: --threads --no-threads --singleThread --related --filesOnly --json`,
+    output: /^(-u|--update)(=|$)/,
     medium:
       /^--(outputFile|ui$|api|browser$|open|inspect.*|globalSetup|standalone$|attachmentsDir|merge-reports|experimental.*)/,
   }),
@@ -54,6 +57,7 @@ export const TEST_RUNNERS: ProgramRules = {
       --timeout: --global-timeout: --max-failures: --list --forbid-only --fully-parallel --last-failed --only-changed
       --pass-with-no-tests --trace: --update-snapshots --update-source-method: --ignore-snapshots --no-deps --quiet --fail-on-flaky-tests
       --tsconfig: --browser: --workers`,
+    output: /^(-u|--update-snapshots)(=|$)/,
     medium: /^(show-trace|--ui.*|--debug|--output|install|install-deps|codegen|open)$/,
   }),
   cypress: tool({

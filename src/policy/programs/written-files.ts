@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { findSpelled, staysInSandbox, wasWritten } from '../classify/judge-file.ts'
+import { hidesTests } from '../classify/weaker-checks.ts'
 import { readArchive, readPatch, type WrittenNames } from '../paths/archive-names.ts'
 import { type FoundFile, locatePath } from '../paths/fence.ts'
 import { isLeftOver, isScratchFile, judgePath } from '../paths/judge-path.ts'
@@ -202,6 +203,8 @@ export function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDI
         call.path(deriveArg(pathInFolder(target.value, arg.value), target), 'write')
       if (whole && target) judgeCopiedFolder(call, arg, target)
       if (target) judgeReplaced(call, arg, target)
+      if (target && code === 'file.move' && hidesTests(arg.value, target.value))
+        call.say('file.replace', 'MEDIUM', `${arg.text} are tests, which nothing would run any more`, arg)
       if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
       call.path(arg, 'read')
     }

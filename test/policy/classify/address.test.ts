@@ -87,6 +87,15 @@ test('an address that carries much behind its path, or in a very long one, is to
   ])
 })
 
+test('an address with a deed in its path and a key is a button and no page', () => {
+  check('MEDIUM net.change', [
+    'https://api.host.example/deploy/srv-c0ffee?key=abc123',
+    'https://ci.example/trigger/12?hook=x',
+    'https://a.example/a/restart/web?code=1',
+  ])
+  check('MEDIUM net.get', ['https://a.example/deploy/guide-2', 'https://a.example/search?key=value'])
+})
+
 test('an address whose query holds a variable with its value, or code, carries data; a question does not', () => {
   const code = (query: string) => judgeAddress(`https://docs.example.net/search?${query}`).code
   assert.equal(code('q=STRIPE_SECRET_KEY%3Dfake_value'), 'net.data')
