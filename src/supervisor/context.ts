@@ -173,16 +173,22 @@ export function checkConversationId({ resume, project }: StartSession, driver: D
   })
 }
 
-/**
- * Refuses to go on in a worktree that somebody has removed; the error says how to get its work back. The directory alone says nothing: another
- * task of the run may work in it by now.
- */
+/** Refuses to go on in a worktree that somebody has removed; the error says how to get its work back. */
 async function checkWorktree(worktree: Worktree, { worktrees }: SessionDeps['store']): Promise<void> {
   const { directory, task, branch } = worktree
+  if (!(await hasWorktree(worktree, worktrees))) throw new AppError('worktree_gone', { path: directory, task, branch })
+}
+
+/** Whether a worktree is still there. The directory alone says nothing: another task of the run may work in it by now. */
+export async function hasWorktree(
+  worktree: Worktree,
+  worktrees: Pick<SessionDeps['store']['worktrees'], 'get'>,
+): Promise<boolean> {
+  const { directory } = worktree
   const row = await worktrees.get(worktree)
   const isOurs = row === undefined || (row.state === 'live' && row.directory === directory)
   const found = isOurs ? await stat(directory).catch(() => undefined) : undefined
-  if (!found?.isDirectory()) throw new AppError('worktree_gone', { path: directory, task, branch })
+  return found?.isDirectory() === true
 }
 
 /** Refuses to run an agent unwatched that does not ask about every call, unless the person allows it or a sandbox holds it. */

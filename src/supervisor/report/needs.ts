@@ -9,6 +9,7 @@ import type { Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow, SessionRow } from '../../store/tables.ts'
 import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
+import { hasWorktree } from '../context.ts'
 import { targetName } from '../runs/next-step.ts'
 import { causeOf, findObstacles } from '../runs/obstacles.ts'
 import { DISK_KEY, firstLine, listTroubles } from './troubles.ts'
@@ -45,6 +46,7 @@ export async function listNeeds(deps: NeedsDeps, filter: { project?: string | un
   const facts = await readFacts(deps)
   const rows: Need[] = []
   for (const source of SOURCES) rows.push(...(await source(facts)))
+  await noteLostWorktrees(rows, facts)
   const isWanted = ({ project }: Need) => filter.project === undefined || project === null || project === filter.project
   const refused = facts.denied.filter(row => !standsFor(row, facts)).map(row => toRefusal(row, facts))
   return { needs: orderNeeds(rows.filter(isWanted)), refused: orderNeeds(refused.filter(isWanted)) }
@@ -293,6 +295,17 @@ function findCommand(reason: string | null): string | undefined {
 
 function isPausedByPerson({ status_reason }: SessionRow): boolean {
   return status_reason?.startsWith('paused by a person') === true
+}
+
+/** A session whose worktree somebody has deleted cannot go on: that has to be mended before its row can be answered. */
+async function noteLostWorktrees(needs: Need[], { standing, store }: Facts): Promise<void> {
+  const places = new Map(standing.map(({ id, options }) => [id, options.place]))
+  for (const need of needs) {
+    const place = need.session_id === null ? undefined : places.get(need.session_id)
+    if (!place || (await hasWorktree(place, store.worktrees))) continue
+    need.text = `${need.text} (its worktree is gone; restore it, then: ${need.next})`
+    need.next = `pcc worktree restore ${place.task}`
+  }
 }
 
 /** Whether the session would work on something if it went on. */

@@ -194,7 +194,7 @@ async function whyKeep(row: WorktreeRow, left: UnmergedWork): Promise<string | u
 }
 
 /** Removes a worktree whose directory somebody has deleted: its commits are still there. */
-async function removeDeleted(row: WorktreeRow, { landed }: RemoveOptions): Promise<WorktreeRemoval> {
+async function removeDeleted(row: WorktreeRow, { landed, archive }: RemoveOptions): Promise<WorktreeRemoval> {
   const branch = `refs/heads/${row.branch}`
   const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `${branch}^{commit}`])
   const merged = [`refs/heads/${row.target}`, ...(landed ? [landed] : [])]
@@ -214,7 +214,9 @@ async function removeDeleted(row: WorktreeRow, { landed }: RemoveOptions): Promi
     return row.archive ? { kind: 'archived', ref: row.archive, why: 'it was archived before' } : { kind: 'removed' }
   if (!removed.ok && !removed.stderr.includes('is not a working tree'))
     return { kind: 'kept', why: gitErrorLine(removed.stderr) }
-  const ref = (await keepMissing(tip.stdout.trim())) ?? detached
+  const commit = tip.stdout.trim()
+  const asked = archive && detached === undefined ? await archiveCommit(row, commit, row.repository) : undefined
+  const ref = asked ?? (await keepMissing(commit)) ?? detached
   await deleteBranch(row)
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why }
 }

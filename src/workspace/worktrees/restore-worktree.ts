@@ -22,14 +22,14 @@ import { noteSharedFiles } from './worktree-note.ts'
 
 /**
  * Restores an archived worktree: the commit that was checked out, with all uncommitted changes uncommitted again. Its ref stays
- * until it is too old.
+ * until it is too old. One in which nothing was begins again at the commit from which it was made.
  */
 export async function restoreWorktree(archived: WorktreeRow, deps: WorktreeDeps): Promise<Worktree> {
   const row = await outsideOfSlot(archived, deps)
-  const { archive } = row
+  const archive = row.archive ?? row.base
   const at = existsSync(row.project) ? row.project : row.repository
-  const head = archive && (await readArchivedHead(archive, at))
-  if (!archive || !head) {
+  const head = await readArchivedHead(archive, at)
+  if (!head) {
     const remedy = `See what is left with: git for-each-ref refs/pcc/archive/${row.task}`
     throw worktreeError(row, { why: 'what was archived of it is gone', remedy })
   }

@@ -9,7 +9,7 @@ import { git } from '../git/git.ts'
 import { forecastRemoval, removeWorktree, type WorktreeRemoval } from './remove-worktree.ts'
 import { restoreWorktree } from './restore-worktree.ts'
 import { removeIdleSlots } from './slots.ts'
-import { type WorktreeDeps, worktreeOfRow } from './worktree.ts'
+import { stillThereError, type WorktreeDeps, worktreeOfRow } from './worktree.ts'
 
 /** The commands that a person has for worktrees, by task. */
 export interface Worktrees {
@@ -48,6 +48,19 @@ export function openWorktrees(deps: WorktreeDeps): Worktrees {
     if (!row) throw new AppError('worktree_not_so', { task: ref, state: newest?.state ?? 'removed' })
     return row
   }
+  /** A deleted one is archived first, from its branch. One in which nothing was is made again while its task is open. */
+  const findRestorable = async (ref: string) => {
+    const [newest] = await show(ref)
+    const state = newest && (await tasks.get(newest.task))?.state
+    const isOpen = OPEN_STATES.some(open => open === state)
+    const isEmpty = (row: WorktreeRow) => isOpen && row.attempt === newest?.attempt && row.state === 'removed'
+    const row = await findIdle(ref, each => each.state === 'archived' || isDeleted(each) || isEmpty(each))
+    if (!isDeleted(row)) return row
+    const removal = await removeWorktree(worktreeOfRow(row), deps, { archive: true })
+    if (removal.kind === 'kept') throw stillThereError(row, row, removal.why)
+    return (await worktrees.get(row)) ?? row
+  }
+  const isDeleted = (row: WorktreeRow) => row.state === 'live' && isDirectoryDeleted(row)
   const isPresent = ({ state }: WorktreeRow) => PRESENT_WORKTREES.some(name => name === state)
   return {
     show,
@@ -58,7 +71,7 @@ export function openWorktrees(deps: WorktreeDeps): Worktrees {
     },
     remove: async task => removeWorktree(worktreeOfRow(await findIdle(task, isPresent)), deps),
     archive: async task => removeWorktree(worktreeOfRow(await findIdle(task, isPresent)), deps, { archive: true }),
-    restore: async task => restoreWorktree(await findIdle(task, ({ state }) => state === 'archived'), deps),
+    restore: async task => restoreWorktree(await findRestorable(task), deps),
     prune: filter => pruneWorktrees(deps, filter),
   }
 }

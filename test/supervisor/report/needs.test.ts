@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createOpenGate } from '../../../src/agents/limits/account-gates.ts'
@@ -7,6 +8,7 @@ import type { Store } from '../../../src/store/store.ts'
 import type { RunRow } from '../../../src/store/tables.ts'
 import { listNeeds } from '../../../src/supervisor/report/needs.ts'
 import { AN_ESCALATION } from '../../support/an-escalation.ts'
+import { tempDir } from '../../support/world.ts'
 import { A_RUN, PROJECT, needsWorld as world } from './needs-world.ts'
 
 const refusal = (session: string, task: string, command: string) => {
@@ -39,6 +41,28 @@ test('one request that four attempts were refused is one row with a count, and w
   )
   await store.transaction(tx => tasks.transition(id, { to: 'done', forced: true }, tx))
   assert.deepEqual(await list(), { needs: [], refused: [] })
+})
+
+test('what a session waits for says that its worktree was deleted, and names the command that restores it first', async t => {
+  const { store, add, claim, pause, list } = await world(t)
+  const { id } = await add('paint')
+  await claim('s-1', id)
+  const place = {
+    directory: tempDir(t),
+    top: PROJECT,
+    task: id,
+    attempt: 1,
+    branch: 'pcc/b',
+    target: 'main',
+    base: 'b',
+  }
+  await pause('s-1', id)
+  await store.sessions.update('s-1', { options: { project: PROJECT, task: 't', place }, status_reason: 'its budget is spent' })
+  assert.match((await list()).needs[0]?.text ?? '', /its budget is spent; give it up with: pcc stop s-1$/)
+  rmSync(place.directory, { recursive: true })
+  const [need] = (await list()).needs
+  assert.match(need?.text ?? '', / \(its worktree is gone; restore it, then: pcc resume s-1\)$/)
+  assert.equal(need?.next, `pcc worktree restore ${id}`)
 })
 
 test('a task that a person resets begins without its earlier refusals; what it is refused again is listed', async t => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { openTasks } from '../../../src/tasks/tasks.ts'
 import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { openWorktreeFixture, write } from './worktree-fixture.ts'
 
@@ -69,4 +70,33 @@ test('commits that a branch got since its worktree was archived are kept when it
   world.git('checkout', '-q', 'main')
   await openWorktrees(world.deps).restore('t-000001')
   assert.match(world.git('for-each-ref', '--contains', tip, '--format=%(refname)'), /refs\/pcc\/archive\/t-000001\//)
+})
+
+for (const work of ['committed', 'not begun'])
+  test(`a worktree whose directory somebody has deleted is made again from its branch: work that was ${work}`, async t => {
+    const world = await openWorktreeFixture(t)
+    const worktree = await world.make()
+    if (work === 'committed') {
+      write(worktree.top, { 'work.txt': 'work\n' })
+      world.gitIn(worktree.top, 'add', '.')
+      world.gitIn(worktree.top, 'commit', '-q', '-m', 'work')
+    }
+    rmSync(worktree.top, { recursive: true })
+    const back = await openWorktrees(world.deps).restore('t-0000')
+    assert.deepEqual(back, worktree)
+    assert.equal(existsSync(join(back.top, 'work.txt')), work === 'committed')
+    assert.equal((await world.deps.store.worktrees.get(worktree))?.state, 'live')
+    assert.equal(world.gitIn(back.top, 'branch', '--show-current'), `${worktree.branch}\n`)
+  })
+
+test('a worktree that was removed because nothing was in it is made again while its task is open', async t => {
+  const world = await openWorktreeFixture(t)
+  const { store } = world.deps
+  const worktree = await world.make()
+  await world.remove(worktree)
+  const restore = () => openWorktrees(world.deps).restore('t-000001')
+  await assert.rejects(restore(), { code: 'worktree_not_so' })
+  const task = { session_id: null, project: world.project, text: 'work', id: 't-000001' }
+  await store.transaction(tx => openTasks({ store, clock: world.deps.clock }).submit(task, tx))
+  assert.deepEqual(await restore(), worktree)
 })
