@@ -86,7 +86,8 @@ export abstract class PipedSession<Pipe extends AgentConnection> implements Sess
   }
 
   async prompt(text: string): Promise<void> {
-    if (this.ending.isQuiet) throw new AppError('session_over', { id: this.id, status: 'closed' })
+    if (this.ending.isQuiet)
+      throw new AppError('session_over', { id: this.id, status: 'closed', next: `See it with: pcc status ${this.id}` })
     this.output.note({ pcc: 'prompt', text })
     await this.turns.send(text)
   }

@@ -3,6 +3,7 @@ import { SYSTEM_ERRORS } from './error-rows/system.ts'
 import { FEATURE_ERRORS, RUN_ERRORS, TASK_ERRORS } from './error-rows/tasks.ts'
 import { HOST_ERRORS, MEMORY_ERRORS, NOTE_ERRORS, SECRET_ERRORS, SERVICE_ERRORS } from './error-rows/upkeep.ts'
 import { AGENT_ERRORS, PEOPLE_ERRORS, WORK_ERRORS, WORKSPACE_ERRORS } from './error-rows/work.ts'
+import { quoteForShell } from './words.ts'
 
 /**
  * Every error a person can meet, in one table. `says` states what happened to which thing, `next` what to do about it,
@@ -48,7 +49,7 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
     this.name = 'AppError'
     this.code = code
     this.detail = detail
-    this.next = fill(ERRORS[code].next, detail)
+    this.next = fill(ERRORS[code].next, quoteWords(detail))
   }
 
   /** By the name: in the bundle some files have a copy of this class. */
@@ -91,6 +92,17 @@ export function messageOf(thrown: unknown): string {
 /** For the end of a switch over a union: the compiler proves that nothing reaches it. */
 export function unreachable(value: never): never {
   throw new Error(`unreachable: ${JSON.stringify(value)}`)
+}
+
+/** In advice these stand in commands, which a person copies as they are. */
+const IN_COMMANDS = ['project', 'file', 'name', 'vendor_id']
+
+function quoteWords(detail: Record<string, string | number>): Record<string, string | number> {
+  const quoted = Object.entries(detail).map(([name, value]) => [
+    name,
+    IN_COMMANDS.includes(name) && !/^<\w+>$/.test(String(value)) ? quoteForShell(String(value)) : value,
+  ])
+  return Object.fromEntries(quoted)
 }
 
 function fill(template: string, detail: Record<string, string | number>): string {

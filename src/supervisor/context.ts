@@ -4,7 +4,6 @@ import { AppError, messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { sessionMarker } from '../base/process/marker.ts'
 import { sweepMarked } from '../base/process/sweep.ts'
-import { quoteForShell } from '../base/words.ts'
 import { type AgentChoice, DEFAULT_AGENT } from '../domain/agent-choice.ts'
 import { agentName } from '../domain/agents/agent-registry.ts'
 import type { StartSession } from '../domain/api.ts'
@@ -80,7 +79,7 @@ export async function prepareResumed(
   const ready = await prepareOnAnyAccount(row, env, supervisor)
   if (isOtherAccount(row, ready)) {
     const { id, project, vendor_id } = row
-    throw new AppError('account_differs', { id, project: quoteForShell(project), vendor_id: vendor_id ?? '<id>' })
+    throw new AppError('account_differs', { id, project, vendor_id: vendor_id ?? '<id>' })
   }
   return ready
 }
@@ -169,7 +168,7 @@ export async function checkRecordingPath(path: string | undefined): Promise<void
 export function checkConversationId({ resume, project }: StartSession, driver: Driver): void {
   if (!resume || driver.isVendorId?.(resume.vendor_id) !== false) return
   throw new AppError('resume_invalid', {
-    ...{ vendor_id: resume.vendor_id, agent: agentName(driver.agent), project: quoteForShell(project) },
+    ...{ vendor_id: resume.vendor_id, agent: agentName(driver.agent), project },
   })
 }
 

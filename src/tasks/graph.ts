@@ -1,4 +1,5 @@
 import { AppError } from '../base/errors.ts'
+import { quoteForShell } from '../base/words.ts'
 import type { Task } from '../domain/task.ts'
 import type { TaskEdge } from '../store/task-stores.ts'
 import type { FeatureLocation } from './features.ts'
@@ -31,6 +32,33 @@ export async function addTaskDependency(id: string, blockerId: string, deps: Tas
   if (blocker.state !== 'done') await changeOpenBlockers(task, 1, deps, reasonBlockedBy(blocker))
   await tx.append([linkEvent('task.linked', task, blocker)])
   return getTask(id, deps)
+}
+
+/** What a task comes after that is not done, and what a person types about it. Undefined if nothing like that keeps it from beginning. */
+export async function findWaitFor(
+  { id, project, parent_id }: Task,
+  { tasks }: Pick<TasksTxDeps['store'], 'tasks'>,
+): Promise<{ blockers: string; next: string } | undefined> {
+  const edges = await tasks.blockersOf([id])
+  const open = (await tasks.of(edges.map(({ blocker_id }) => blocker_id))).filter(({ state }) => state !== 'done')
+  const [first] = open
+  if (first) return { blockers: nameTasks(open), next: waysPast(first, { id, project }) }
+  const parent = parent_id === null ? undefined : await tasks.get(parent_id)
+  return parent && findWaitFor(parent, { tasks })
+}
+
+function waysPast(blocker: Task, { id, project }: Pick<Task, 'id' | 'project'>): string {
+  switch (blocker.state) {
+    case 'failed':
+      return `Try ${blocker.id}, which failed, again with: pcc task reset ${blocker.id}`
+    case 'cancelled':
+      return `Do it without ${blocker.id}, which was cancelled: pcc task deps rm ${id} ${blocker.id}`
+    case 'ready':
+    case 'blocked':
+      return `Run the tasks in their order with: pcc run ${quoteForShell(project)}`
+    default:
+      return `See how ${blocker.id} stands with: pcc task show ${blocker.id}`
+  }
 }
 
 /** Removes the dependency of a task on another one. */

@@ -54,6 +54,18 @@ test('a message names what it is about, and no placeholder is left unfilled', ()
   }
 })
 
+test('a path or a name in a command of advice is quoted, so that it can be copied as it is', () => {
+  const error = new AppError('session_in_worktree', { id: 's-1', project: '/a #2' })
+  assert.match(error.next, /--project '\/a #2', then: pcc run '\/a #2'\./)
+  const inCommand =
+    /\b(pcc (?:trust|run|start|gates|agents sessions)|git (?:branch|switch|add|worktree remove)|chmod \S+)( --?[\w-]+)* \$\{(?:\w+\.)?(project|path|file|\w*[dD]irectory|top|target|branch|checkedOutIn|configFile)\}/
+  const unquoted = readTree(ROOT, ['src']).flatMap(({ path, text }) => {
+    const found = text.match(new RegExp(inCommand, 'g')) ?? []
+    return found.map(command => `${path}: ${command}`)
+  })
+  assert.deepEqual(unquoted, [])
+})
+
 test('hints name only pages that are there after an installation, and never a path of the documentation', () => {
   const pages = new Set(globSync('*.md', { cwd: join(ROOT, 'docs') }).map(name => name.slice(0, -3)))
   const texts = readTree(ROOT, ['src']).map(({ path, text }) => ({ path, text: text.replaceAll(COMMENT, '') }))

@@ -116,7 +116,7 @@ export class ClaudeSession implements Session {
 
   async prompt(text: string): Promise<void> {
     if (this.#closing) {
-      throw new AppError('session_over', { id: this.id, status: 'closed' })
+      throw new AppError('session_over', { id: this.id, status: 'closed', next: `See it with: pcc status ${this.id}` })
     }
     this.#send(text)
   }

@@ -85,7 +85,8 @@ export class TmuxSession implements Session {
 
   async prompt(text: string): Promise<void> {
     const { window } = this.#conversation
-    if (this.#closing || !window) throw new AppError('session_over', { id: this.id, status: 'closed' })
+    if (this.#closing || !window)
+      throw new AppError('session_over', { id: this.id, status: 'closed', next: `See it with: pcc status ${this.id}` })
     // Typed as a prompt it would be a task like any other, and the conversation that is too long would grow.
     if (text.trim() === '/compact') throw new AppError('terminal_command', { id: this.id, command: '/compact' })
     await this.#conversation.send(text, window)

@@ -210,7 +210,13 @@ export const RUN_ERRORS = {
     exit: 1,
     http: 409,
     says: 'Task {id} has not been started yet ({state}), so it has no session.',
-    next: 'See the task with: pcc task show {id}. Start it with: pcc run {id}',
+    next: 'See the task with: pcc task show {id}. {next}',
+  },
+  task_waits: {
+    exit: 3,
+    http: 409,
+    says: 'Task {id} cannot begin yet: it comes after {blockers}.',
+    next: '{next}',
   },
   schedule_wrong: {
     exit: 2,

@@ -63,8 +63,8 @@ export const WORK_ERRORS = {
   session_over: {
     exit: 2,
     http: 409,
-    says: 'Session {id} is over ({status}).',
-    next: 'Continue it with: pcc resume {id}, or give it a new task with: pcc add {id} "…"',
+    says: 'Session {id} is {status}.',
+    next: '{next}',
   },
   resume_invalid: {
     exit: 2,
@@ -112,7 +112,7 @@ export const WORK_ERRORS = {
     exit: 2,
     http: 409,
     says: 'Nothing in session {id} has failed; it is {status}.',
-    next: 'Continue it with: pcc resume {id}, or give it a new task with: pcc add {id} "…"',
+    next: '{next}',
   },
   session_complete: {
     exit: 2,

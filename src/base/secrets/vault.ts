@@ -5,6 +5,7 @@ import type { AppPaths } from '../app-paths.ts'
 import { AppError, messageOf } from '../errors.ts'
 import { replaceEntry, whileLocked } from '../files.ts'
 import { secretId } from '../ids.ts'
+import { quoteForShell } from '../words.ts'
 import { deriveKey, type KeySource, makeSalt, type Sealed, seal, unseal } from './cipher.ts'
 
 /**
@@ -153,7 +154,7 @@ function readPrivateFile(file: string): string | undefined {
     if (!stats.isFile()) throw unreadable(file, 'it is no ordinary file')
     if (stats.uid !== process.getuid?.()) throw unreadable(file, 'it belongs to somebody else')
     if ((stats.mode & 0o077) !== 0)
-      throw unreadable(file, `others can read it: if nobody has, close it with chmod 600 ${file}`)
+      throw unreadable(file, `others can read it: if nobody has, close it with chmod 600 ${quoteForShell(file)}`)
     if (stats.size > MAX_BYTES) throw unreadable(file, `it is larger than ${MAX_BYTES} bytes`)
     return readFileSync(handle, 'utf8')
   } finally {

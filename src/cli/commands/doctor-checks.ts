@@ -11,6 +11,7 @@ import { programVersion } from '../../base/program.ts'
 import { describeProgram, findBubblewrap } from '../../base/sandbox/bubblewrap.ts'
 import { canScope } from '../../base/sandbox/seccomp.ts'
 import type { SandboxProgram } from '../../base/sandbox/settings.ts'
+import { quoteForShell } from '../../base/words.ts'
 import { readDiskReport, readFreeBytes } from '../../daemon/disk.ts'
 import { agentEnvironment, STANDARD_AGENT_ENV } from '../../domain/agent-env.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
@@ -236,7 +237,7 @@ function checkConfig({ paths, loaded }: DoctorContext): DoctorFinding[] {
   const inPlainText = secrets.filter(key => !isReference(values[key]))
   if (inPlainText.length > 0 && (mode & 0o077) !== 0) {
     const says = `${paths.configFile} holds ${inPlainText.join(', ')} and others can read it`
-    return [warning('config', says, `Close it: chmod 600 ${paths.configFile}`)]
+    return [warning('config', says, `Close it: chmod 600 ${quoteForShell(paths.configFile)}`)]
   }
   const mend = 'Take it out; everything else in the file counts.'
   return [ok('config', `${paths.configFile} is valid`), ...warnings.map(says => warning('config', says, mend))]
@@ -337,7 +338,9 @@ function checkModes({ paths }: DoctorContext): DoctorFinding[] {
   const open = ours.filter(path => existsSync(path)).filter(path => (statSync(path).mode & 0o077) !== 0)
   const foreign = ours.filter(path => existsSync(path)).filter(path => statSync(path).uid !== process.getuid?.())
   const findings = [
-    ...open.map(path => warning('permissions', `others can read ${path}`, `Close it: chmod go-rwx ${path}`)),
+    ...open.map(path =>
+      warning('permissions', `others can read ${path}`, `Close it: chmod go-rwx ${quoteForShell(path)}`),
+    ),
     ...foreign.map(path =>
       problem('permissions', `${path} belongs to another user`, 'Give it back with chown, or remove it.'),
     ),

@@ -78,7 +78,8 @@ function printStatus(context: CommandContext, status: TrustStatus): void {
 function describeStatus(status: TrustStatus): string {
   const { git, project } = status
   const waiting =
-    git && `Git runs nothing of this for agents until you agree (pcc trust ${project}): ${git.join(', ')}.`
+    git &&
+    `Git runs nothing of this for agents until you agree (pcc trust ${quoteForShell(project)}): ${git.join(', ')}.`
   return [describeState(status), ...(waiting ? [waiting] : [])].join('\n')
 }
 
@@ -90,9 +91,9 @@ function describeState({ state, project, changed, since }: TrustStatus): string 
     case 'trusted':
       return `Trusted${sinceText}: ${project}`
     case 'untrusted':
-      return `Not trusted: ${project}. To agree: pcc trust ${project}`
+      return `Not trusted: ${project}. To agree: pcc trust ${quoteForShell(project)}`
     case 'changed':
-      return `Changed${sinceText}: ${changed.join(', ')}. To agree again: pcc trust ${project}`
+      return `Changed${sinceText}: ${changed.join(', ')}. To agree again: pcc trust ${quoteForShell(project)}`
   }
 }
 

@@ -9,8 +9,9 @@ import { vendorOf } from '../../domain/vendors.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { chosenAgent } from '../../supervisor/context.ts'
 import type { LiveSession } from '../../supervisor/session/context.ts'
+import { findCompleteWork } from '../../supervisor/session/resume.ts'
 import { endLeftInTerminal, pauseWaitingSession, stopWaitingSession } from '../../supervisor/session/settle.ts'
-import type { DaemonContext } from '../context.ts'
+import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { FINAL_STATUSES, findSession, viewSession } from './sessions.ts'
 
@@ -28,7 +29,7 @@ export function sessionActions(daemon: DaemonContext) {
       }
       if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, daemon.bootId).status)) {
         if (!daemon.supervisor.run(row.id)) await endLeftInTerminal(row, 'stop', daemon.store)
-        throw overError(row, daemon)
+        throw await overError(row, daemon)
       }
       const isLive = row.state !== 'ended' && daemon.supervisor.run(row.id)
       if (isLive || !(await stopWaitingSession(row, daemon.store, Date.now())))
@@ -84,7 +85,10 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
     const options = parseRequest(RetrySession, request.body ?? {}, 'POST /sessions/:ref/retry')
     refuseAtWork(row, daemon)
     const { status } = statusOf(row, daemon.bootId)
-    if (status !== 'error' && row.retries === 0) throw new AppError('nothing_to_retry', { id: row.id, status })
+    if (status !== 'error' && row.retries === 0) {
+      const { next } = await describeRest(row, daemon)
+      throw new AppError('nothing_to_retry', { id: row.id, status, next })
+    }
     return resume(row, { ...options, reason: 'tried again' }, daemon)
   })
 
@@ -92,7 +96,7 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
     const row = await findSession(request.params, daemon)
     const { held } = parseRequest(Hold, request.body, 'POST /sessions/:ref/hold')
     if (held && row.resumes_at === null && FINAL_STATUSES.has(statusOf(row, daemon.bootId).status))
-      throw overError(row, daemon)
+      throw await overError(row, daemon)
     await daemon.store.sessions.update(row.id, { held_at: held ? (row.held_at ?? Date.now()) : null })
     await daemon.supervisor.gatesChanged()
     return readFreshView(row.id, daemon)
@@ -121,7 +125,7 @@ async function settleIfWaiting(id: string, end: typeof stopWaitingSession, daemo
 /** A session that waits for its limit or its next retry must not resume by itself; one that is over cannot be paused. */
 async function pauseEnded(row: SessionRow, daemon: DaemonContext): Promise<void> {
   const { status } = statusOf(row, daemon.bootId)
-  if (FINAL_STATUSES.has(status)) throw overError(row, daemon)
+  if (FINAL_STATUSES.has(status)) throw await overError(row, daemon)
   if (status === 'waiting_input')
     throw new AppError('session_waits_for_answer', { id: row.id, number: formatDecisionNumber(row) })
   await pauseWaitingSession(row, daemon.store, Date.now())
@@ -158,7 +162,7 @@ async function liveSession(row: SessionRow, daemon: DaemonContext): Promise<Live
   const run = daemon.supervisor.run(row.id)
   if (run?.row.state === 'queued') throw new AppError('session_queued', { id: row.id })
   await run?.control.opened.promise
-  if (!run || run.control.over) throw overError(row, daemon)
+  if (!run || run.control.over) throw await overError(row, daemon)
   return run
 }
 
@@ -166,8 +170,22 @@ function formatDecisionNumber({ parked }: SessionRow): string {
   return String(parked?.number ?? '<number>')
 }
 
-function overError(row: SessionRow, daemon: DaemonContext): AppError {
-  return new AppError('session_over', { id: row.id, status: statusOf(row, daemon.bootId).status })
+async function overError(row: SessionRow, daemon: DaemonContext): Promise<AppError> {
+  return new AppError('session_over', { id: row.id, ...(await describeRest(row, daemon)) })
+}
+
+/** How a session stands that is not at work, and what a person can type: only what this session accepts. */
+async function describeRest(row: SessionRow, daemon: DaemonContext): Promise<{ status: string; next: string }> {
+  const { status } = statusOf(row, daemon.bootId)
+  const over = FINAL_STATUSES.has(status) ? 'over' : 'not at work'
+  const complete = await findCompleteWork(row, { store: daemon.store, tasks: getTasks(daemon) })
+  if (complete) return { status: `${over}: ${complete.what}`, next: complete.next }
+  if (status === 'waiting_input')
+    return {
+      status: 'not at work: it waits for an answer',
+      next: `Answer it with: pcc respond ${formatDecisionNumber(row)}`,
+    }
+  return { status: `${over} (${status})`, next: `Continue it with: pcc resume ${row.id}` }
 }
 
 async function readFreshView(id: string, daemon: DaemonContext) {

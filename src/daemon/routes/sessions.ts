@@ -5,9 +5,11 @@ import type { HandOver } from '../../domain/agent-choice.ts'
 import { type OpenAsk, SessionStatus, type SessionView, StartSession, statusOf } from '../../domain/api.ts'
 import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
+import type { Task } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { SessionFilter } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
+import { findWaitFor } from '../../tasks/graph.ts'
 import { type DaemonContext, getTasks, readNeeds, rememberUntrusted } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { listObserved } from './hooks.ts'
@@ -289,10 +291,18 @@ export function toOpenAsk(parked: Parked): OpenAsk {
 /** The session that works on a task, or did so last. */
 async function findSessionOfTask(ref: string, daemon: DaemonContext): Promise<SessionRow> {
   const { store } = daemon
-  const { id, state, session_id } = await getTasks(daemon).find(ref)
+  const task = await getTasks(daemon).find(ref)
+  const { id, state, session_id } = task
   const last = (await store.runs.attempts({ task: id })).at(-1)
   const sessionId = session_id ?? last?.session_id
   const session = sessionId === undefined ? undefined : await store.sessions.get(sessionId)
-  if (!session) throw new AppError('task_without_session', { id, state })
+  if (!session) throw new AppError('task_without_session', { id, state, next: await wayToBegin(task, daemon) })
   return session
+}
+
+/** What has to be typed before a task has a session. */
+async function wayToBegin(task: Task, { store }: DaemonContext): Promise<string> {
+  const waits = task.state === 'blocked' ? await findWaitFor(task, store) : undefined
+  if (waits) return `It comes after ${waits.blockers}. ${waits.next}`
+  return task.state === 'ready' ? `Start it with: pcc run ${task.id}` : 'It needs no session.'
 }

@@ -1,3 +1,4 @@
+import { quoteForShell } from '../../base/words.ts'
 import type { TrustedFile } from './files.ts'
 import type { SurfaceKind } from './surface.ts'
 
@@ -67,7 +68,7 @@ function describeLeftOut(
   return [
     `Project settings not loaded${since}: ${reasons.join('; ')}.`,
     ...costs.map(cost => `Until then ${cost}.`),
-    `To load them: pcc trust ${status.project}`,
+    `To load them: pcc trust ${quoteForShell(status.project)}`,
   ].join(' ')
 }
 

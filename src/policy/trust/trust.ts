@@ -102,8 +102,7 @@ export async function grantTrust(
   }
   const now = await filesToTrust(paths, shown.project)
   const changed = findChangedPaths(hashesByPath(shown.files), hashesByPath(now))
-  if (changed.length > 0)
-    throw new AppError('trust_changed', { project: quoteForShell(shown.project), files: changed.join(', ') })
+  if (changed.length > 0) throw new AppError('trust_changed', { project: shown.project, files: changed.join(', ') })
   const agreement = {
     hash: hashAll(now.filter(({ kind }) => kind !== 'git')),
     since: clock.now(),
@@ -195,6 +194,6 @@ export async function judgeSkill(
   if (waiting.length === 0) return undefined
   const names = waiting.map(({ path }) => path).slice(0, 3)
   const more = waiting.length > names.length ? ` and ${waiting.length - names.length} more` : ''
-  const reason = `${names.join(', ')}${more} can run code or widen rights, and nobody has agreed to that; go on without ${isAgent ? 'that subagent' : 'skills'}. To allow it, the person has to run pcc trust ${project}`
+  const reason = `${names.join(', ')}${more} can run code or widen rights, and nobody has agreed to that; go on without ${isAgent ? 'that subagent' : 'skills'}. To allow it, the person has to run pcc trust ${quoteForShell(project)}`
   return { verdict: 'deny', risk: 'HIGH', reason, confidence: 1, by: 'policy' }
 }

@@ -8,6 +8,7 @@ import type { NotResumed, RunDetail, RunPlan, StartRun } from '../../domain/run.
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
+import { findWaitFor } from '../../tasks/graph.ts'
 import { checkProject } from '../context.ts'
 import { advanceRun, endRun, noteReason, type RunManagerDeps } from './advance.ts'
 import { findKeptApart } from './choose-task.ts'
@@ -48,6 +49,7 @@ export class RunManager {
   ): Promise<RunRow> {
     const { store, clock, kept } = this.#deps
     const project = await checkProject(path)
+    await refuseWaitingTask(target, this.#deps.store)
     const { keepEnvironment, verify, parallel } = await this.#deps.settingsOf({
       project,
       options: { ...rest, settings },
@@ -90,6 +92,7 @@ export class RunManager {
   /** The tasks that a run would work through, in order. Starts nothing. */
   async plan({ env: _, project: path, target, ...options }: StartRun): Promise<RunPlan> {
     const project = await checkProject(path)
+    await refuseWaitingTask(target, this.#deps.store)
     const settings = await this.#deps.settingsOf({ project, options })
     return planRun({ project, target, options }, settings, this.#deps)
   }
@@ -296,6 +299,13 @@ export class RunManager {
     if (error instanceof AppError && error.code === 'disk_full')
       await noteObstacles(id, this.#deps, [toObstacle(error)])
   }
+}
+
+/** A run of one task that comes after others would end at once. */
+async function refuseWaitingTask(target: RunRow['target'], { tasks }: Pick<RunManagerDeps['store'], 'tasks'>) {
+  const task = target.kind === 'task' ? await tasks.get(target.id) : undefined
+  const waits = task?.state === 'blocked' ? await findWaitFor(task, { tasks }) : undefined
+  if (task && waits) throw new AppError('task_waits', { id: task.id, ...waits })
 }
 
 /** The message for a person who starts a run while another one is open there. */

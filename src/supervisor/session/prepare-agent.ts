@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { describeSearchPath, findProgram } from '../../base/process/find-program.ts'
+import { quoteForShell } from '../../base/words.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { agentEnvironment } from '../../domain/agent-env.ts'
 import type { AgentManifest } from '../../domain/agent-manifest.ts'
@@ -98,7 +99,7 @@ export function startNotes({ loaded, rules, sources, trust, allowedTools, sandbo
     ...(sources === undefined ? [] : [sources]),
     ...(trust?.git
       ? [
-          `Git runs nothing of this for the agent until you agree to it: ${trust.git.join(', ')}. To agree: pcc trust ${trust.project}`,
+          `Git runs nothing of this for the agent until you agree to it: ${trust.git.join(', ')}. To agree: pcc trust ${quoteForShell(trust.project)}`,
         ]
       : []),
     ...rulesNotes(rules),

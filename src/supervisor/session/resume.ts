@@ -198,18 +198,24 @@ function waitsForAnswer({ id, parked }: SessionRow): AppError {
 }
 
 /** Refuses a session whose work is done, before anything else is looked at: its worktree may be gone, and its login another one. */
-async function refuseWithoutTasks(
+async function refuseWithoutTasks(row: SessionRow, { deps }: SupervisorContext): Promise<void> {
+  const complete = await findCompleteWork(row, deps)
+  if (complete) throw new AppError('session_complete', { id: row.id, ...complete })
+}
+
+/** What a session has done, if nothing is left to do in it, and how a person goes on. */
+export async function findCompleteWork(
   { id, task_id, ended_as, project, options }: SessionRow,
-  { deps: { store, tasks } }: SupervisorContext,
-): Promise<void> {
+  { store, tasks }: Pick<SupervisorContext['deps'], 'store' | 'tasks'>,
+): Promise<{ what: string; next: string } | undefined> {
   const state = task_id === null ? undefined : (await store.tasks.get(task_id))?.state
   const isDone = state === 'done' || state === 'cancelled' || (ended_as === 'completed' && state !== 'failed')
-  if (!isDone || (await tasks.queue(id)).length > 0) return
+  if (!isDone || (await tasks.queue(id)).length > 0) return undefined
   const next = options.place
-    ? `Add a task with: pcc task add "…", then: pcc run ${quoteForShell(project)}`
+    ? `Add a task with: pcc task add "…" --project ${quoteForShell(project)}, then: pcc run ${quoteForShell(project)}`
     : `Give it a new task with: pcc add ${id} "…"`
   const what = state === undefined ? 'nothing is left in its queue' : `its task ${task_id} is ${state}`
-  throw new AppError('session_complete', { id, what, next })
+  return { what, next }
 }
 
 /** A failed task is retried when its session is resumed. */

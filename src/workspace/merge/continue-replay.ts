@@ -1,3 +1,4 @@
+import { quoteForShell } from '../../base/words.ts'
 import type { Conflict } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { dropGitOperation, findGitOperationIn } from '../git/checkout-state.ts'
@@ -147,7 +148,7 @@ async function findUnresolved(top: string): Promise<string[]> {
     ...marked.map(path => `${path} still has conflict markers (<<<<<<<, =======, >>>>>>>)`),
     ...[...open.keys()]
       .filter(path => !marked.includes(path))
-      .map(path => `${path} is not marked as resolved: git add ${path}`),
+      .map(path => `${path} is not marked as resolved: git add ${quoteForShell(path)}`),
   ]
 }
 

@@ -24,11 +24,11 @@ export async function findUnchecked(
 ): Promise<Unchecked | undefined> {
   const gates = readGateSettings(config)
   if (hasCheckCommands(gates)) return undefined
-  const path = quoteForShell(project)
+  const quoted = quoteForShell(project)
   const own = PROFILES[gates.profile].commands.filter(name => untrusted.includes(`gates.${name}`))
   if (own.length > 0) {
     const says = `you have not agreed to the checks of this project: ${own.map(name => `gates.${name}`).join(', ')}`
-    return { why: 'untrusted', says, fix: `pcc trust ${path}` }
+    return { why: 'untrusted', says, fix: `pcc trust ${quoted}` }
   }
   const found = await findChecks(project)
   if (found.length === 0) {
@@ -36,7 +36,7 @@ export async function findUnchecked(
     return { why: 'none', says, fix: 'pcc config set gates.test "…"' }
   }
   const says = `the checks of this project are not set up: ${found.map(({ run }) => run).join(', ')}`
-  return { why: 'found', says, fix: `pcc gates detect ${path} --write --trust` }
+  return { why: 'found', says, fix: `pcc gates detect ${quoted} --write --trust` }
 }
 
 /** The commands that could check the work, apart from those that watch or change files. */

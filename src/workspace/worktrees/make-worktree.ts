@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
+import { quoteForShell } from '../../base/words.ts'
 import { isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { removeWorktree, removeWorktreeDirectory } from './remove-worktree.ts'
@@ -290,7 +291,7 @@ async function checkWorktreeLocation(row: WorktreeRow, repository: Repository, d
     branch.checkedOutIn !== '' &&
     (await realpathOfNew(branch.checkedOutIn)) !== (await realpathOfNew(row.top))
   ) {
-    const remedy = `Check another branch out there, or remove it: git worktree remove ${branch.checkedOutIn}`
+    const remedy = `Check another branch out there, or remove it: git worktree remove ${quoteForShell(branch.checkedOutIn)}`
     throw worktreeError(row, { why: `its branch ${row.branch} is checked out in ${branch.checkedOutIn}`, remedy })
   }
   try {
@@ -309,7 +310,7 @@ async function clearDirectory(row: WorktreeRow, deps: WorktreeDeps): Promise<voi
     const removal = await removeWorktreeDirectory(row, {})
     deps.log.warn({ task: row.task, top: row.top, ...removal }, 'a worktree without a row was in the way')
     if (removal.kind !== 'kept') return
-    const remedy = `Look into it, then remove it: git worktree remove ${row.top}`
+    const remedy = `Look into it, then remove it: git worktree remove ${quoteForShell(row.top)}`
     throw worktreeError(row, { why: `${row.top} is there already, and ${removal.why}`, remedy })
   }
   await putAside(row, deps)

@@ -4,6 +4,7 @@ import { join, relative, resolve } from 'node:path'
 import { readRegularFile, readRegularFileNow } from '../../base/files.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { findProgram } from '../../base/process/find-program.ts'
+import { quoteForShell } from '../../base/words.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { type GitResult, git, isRepositoryBusy, retryWhileBusy } from '../git/git.ts'
 import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
@@ -99,7 +100,7 @@ function noSuchBranch(target: string): RepositoryLookup {
   return {
     kind: 'refused',
     why: `there is no branch "${target}"`,
-    remedy: `Make it with: git branch ${target}. Or name another one: pcc config set merge.target BRANCH`,
+    remedy: `Make it with: git branch ${quoteForShell(target)}. Or name another one: pcc config set merge.target BRANCH`,
   }
 }
 

@@ -85,8 +85,8 @@ test('an unknown or ambiguous session is refused with what to do', async t => {
   }
   const over = await pcc.run(['stop', 's-aaaaaa'])
   assert.equal(over.code, 2)
-  assert.match(over.stderr, /Session s-aaaaaa is over \(completed\)/)
-  assert.match(over.stderr, /pcc resume s-aaaaaa, or give it a new task with: pcc add s-aaaaaa/)
+  assert.match(over.stderr, /Session s-aaaaaa is over: nothing is left in its queue/)
+  assert.match(over.stderr, /next: Give it a new task with: pcc add s-aaaaaa "…"\n$/)
 })
 
 test('attaching to an ended session shows its last events and its summary, and exits with the code of its end', async t => {

@@ -38,7 +38,7 @@ test('a session that can be neither paused nor resumed is named with what to do 
     { id: 's-cccccc', name: 'lost', ended_as: 'paused' },
   ])
   for (const [args, code, words] of [
-    [['pause', 'done'], 'session_over', /is over \(completed\)/],
+    [['pause', 'done'], 'session_over', /is over: nothing is left in its queue/],
     [['resume', 'done'], 'session_complete', /nothing left to do/],
     [['retry', 'done'], 'nothing_to_retry', /Nothing in session s-aaaaaa has failed; it is completed/],
     [['pause', 'asks'], 'session_waits_for_answer', /waits for your answer/],

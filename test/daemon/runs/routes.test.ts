@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
+import { gitProject } from '../../support/world.ts'
 import { runWorld } from './run-world.ts'
 
 const FAILED: Turn = { failure: { kind: 'refusal', message: 'it will not' } }
@@ -246,6 +247,46 @@ test('the session of a task is found by the task', async t => {
   )
   const { status, body } = await world.call('GET', `/sessions/${other}`)
   assert.deepEqual([status, body.error.code], [409, 'task_without_session'])
+  assert.match(body.error.next, new RegExp(`Start it with: pcc run ${other}$`))
+})
+
+test('whoever steers the session of a task that is done is told so, and nothing is advised that it refuses', async t => {
+  const world = await runWorld(t, meeting({}), gitProject(t))
+  const task = await world.add('one')
+  await world.over((await world.run()).id)
+  for (const verb of ['pause', 'stop', 'interrupt', 'resume', 'retry', 'takeover', 'handback']) {
+    const { body } = await world.call('POST', `/sessions/${task}/${verb}`, {})
+    assert.match(body.error.message, new RegExp(`its task ${task} is done|has failed; it is completed`), verb)
+    const { project } = world
+    assert.equal(
+      body.error.next,
+      `Add a task with: pcc task add "…" --project ${project}, then: pcc run ${project}`,
+      verb,
+    )
+  }
+})
+
+test('a run of one task that comes after others is refused and names them; so is a session of that task', async t => {
+  const world = await runWorld(t, meeting({ one: [FAILED] }))
+  const one = await world.add('one', { max_retries: 0 })
+  const two = await world.add('two', { after: ['one'] })
+  const refused = async (path: string) => {
+    const body = { project: world.project, env: {}, target: { kind: 'task', id: two } }
+    return (await world.call('POST', path, body)).body.error
+  }
+  const waits = `Task ${two} cannot begin yet: it comes after ${one} (one).`
+  const inOrder = `Run the tasks in their order with: pcc run ${world.project}`
+  for (const path of ['/runs', '/runs/plan'])
+    assert.deepEqual(await refused(path), { code: 'task_waits', message: waits, next: inOrder })
+  const { body } = await world.call('POST', `/sessions/${two}/pause`)
+  assert.match(body.error.next, new RegExp(`It comes after ${one} \\(one\\)\\. ${inOrder}$`))
+  await world.over((await world.run()).id)
+  assert.equal((await refused('/runs')).next, `Try ${one}, which failed, again with: pcc task reset ${one}`)
+  await world.call('POST', `/tasks/${one}/cancel`)
+  assert.equal(
+    (await refused('/runs')).next,
+    `Do it without ${one}, which was cancelled: pcc task deps rm ${two} ${one}`,
+  )
 })
 
 test('an id without its letter finds a session, a task or a run; what could be several is named', async t => {
