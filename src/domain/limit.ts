@@ -45,5 +45,8 @@ export function faultOf({ source }: Pick<AccountGate, 'source'>): AccountFault |
   return FAULT_NAMES.find(fault => fault === source)
 }
 
+/** How the reason of a session ends whose limit is over and that waits for the hours that a person agreed to. */
+export const GOES_ON_IN_HOURS = 'it goes on in the hours of sessions.resume_hours'
+
 /** The account that means all accounts. */
 export const EVERY_ACCOUNT = '*'

@@ -176,12 +176,13 @@ export class Accounts implements AccountLimits {
 
   /**
    * When this session resumes by itself: after the account opens, a little apart from the others that wait for it, and within
-   * the hours that a person agreed to. Null if only a person may resume it.
+   * the hours that a person agreed to, which `inHours` says if they move the time. Null if only a person may resume it.
    */
-  async resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null> {
-    const at = await staggerResumes(this.#deps.store, gate, live.row)
+  async resumesAt(live: LiveSession, gate: AccountGate): Promise<{ at: number | null; inHours: boolean }> {
+    const opens = await staggerResumes(this.#deps.store, gate, live.row)
     // A person agrees to the use of a fresh allowance. Nothing of it is used by trying a login.
-    return faultOf(gate) ? at : nextAllowedTime(at, live.settings.consent)
+    const at = faultOf(gate) ? opens : nextAllowedTime(opens, live.settings.consent)
+    return { at, inHours: at !== null && at !== opens }
   }
 }
 

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AccountAdmission } from '../../agents/limits/account-gates.ts'
 import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import { type Clock, RETRY_MS } from '../../base/clock.ts'
 import { crashPoint } from '../../base/crash-point.ts'
@@ -7,8 +8,9 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Log } from '../../base/log.ts'
 import { DAY_IS_SPENT } from '../../domain/budget.ts'
-import { type AccountGate, EVERY_ACCOUNT, faultOf } from '../../domain/limit.ts'
+import { type AccountGate, EVERY_ACCOUNT, faultOf, GOES_ON_IN_HOURS } from '../../domain/limit.ts'
 import { NEARLY_USED_UP } from '../../domain/quota.ts'
+import { ACCOUNT_FAULTS } from '../../domain/session.ts'
 import { loginFolder, vendorOf } from '../../domain/vendors.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store } from '../../store/store.ts'
@@ -89,8 +91,8 @@ function isDue({ resumes_at, ended_at }: SessionRow, now: number): boolean {
 
 /**
  * Ends the waits whose cause is over before their time: an allowance that is no longer nearly used up, because the person has changed the
- * settings or a window was renewed early, and a day's budget that was raised. Such a session is due at once, and the account that its
- * own level has closed is open again.
+ * settings or a window was renewed early, a day's budget that was raised, and hours that were taken back or changed. Such a session is
+ * due at once, and the account that its own level has closed is open again.
  */
 export async function endWaits(
   waiting: readonly SessionRow[],
@@ -101,12 +103,16 @@ export async function endWaits(
   const now = clock.now()
   for (const row of waiting) {
     const waitsForQuota = row.status_reason?.startsWith(NEARLY_USED_UP)
-    if (isDue(row, now) || !(waitsForQuota || row.status_reason?.startsWith(DAY_IS_SPENT))) continue
+    const waitsForDay = row.status_reason?.startsWith(DAY_IS_SPENT)
+    const waitsForHours = row.status_reason?.includes(GOES_ON_IN_HOURS) && (await accounts.admits({ row })).open
+    if (isDue(row, now) || !(waitsForQuota || waitsForDay || waitsForHours)) continue
     try {
-      const { quota, budgets } = await prepareResumed(row, envOf(row.id), supervisor)
+      const { quota, budgets, consent } = await prepareResumed(row, envOf(row.id), supervisor)
       const isOver = waitsForQuota
         ? (await accounts.level({ row, settings: { quota } })).level !== 'critical'
-        : !findOverrun(await readSpendingTotals(row, supervisor.deps), budgets)
+        : waitsForDay
+          ? !findOverrun(await readSpendingTotals(row, supervisor.deps), budgets)
+          : nextAllowedTime(now, consent) === now
       if (!isOver) continue
       await store.transaction(async tx => {
         if (!(await isStillWaiting(row, store, tx))) return
@@ -177,23 +183,36 @@ export async function reschedule(
   const now = clock.now()
   const opensAt = admission.open ? now : await staggerResumes(store, admission.gate, row)
   const at = !admission.open && admission.why === 'held' ? now + HELD_CHECK_MS : opensAt
-  const gate = row.account === null ? undefined : await store.gates.get(row.account)
-  // A retry after a failure needs nobody's consent, nor does a try whether a fault is mended.
-  const needsConsent = row.retries === 0 && !(gate && faultOf(gate))
+  const needsConsent = row.retries === 0 && !(await waitsForMending(row, admission, store))
   const resumes_at = needsConsent ? await consentedTime(row, env, { supervisor, at }) : at
   if (resumes_at === now) return false
   const next = `go on with: pcc resume ${row.id}${await terminalNote(row)}`
   const stays = resumes_at === null && { status_reason: `${row.status_reason}; ${next}` }
+  const isMoved = resumes_at !== null && resumes_at !== at && !row.status_reason?.includes(GOES_ON_IN_HOURS)
+  const moved = isMoved && { status_reason: [row.status_reason, GOES_ON_IN_HOURS].filter(Boolean).join('; ') }
   // If the clock was set back, the end is in the future: it is set to now, or the session would always be due.
   const ended = row.ended_at !== null && row.ended_at > now && { ended_at: now }
   await store.transaction(async tx => {
     if (!(await isStillWaiting(row, store, tx))) return
-    await store.sessions.update(row.id, { resumes_at, ...stays, ...ended }, tx)
+    await store.sessions.update(row.id, { resumes_at, ...stays, ...moved, ...ended }, tx)
     // An earlier event says that the session resumes by itself: people who watch it must see that it does not.
     const text = `It does not go on by itself, as its settings say; ${next}`
     if (stays) await tx.append([{ actor: 'daemon', subject: row.id, kind: 'session.noted', body: { text } }])
   })
   return true
+}
+
+/**
+ * Whether a session waits for a login or credit. A try of those needs nobody's consent, nor does going on once they are mended: another
+ * session may have opened the account meanwhile, so the ending of this one says what it waited for.
+ */
+async function waitsForMending(row: SessionRow, admission: AccountAdmission, store: Store): Promise<boolean> {
+  const gate = row.account === null ? undefined : await store.gates.get(row.account)
+  if (gate && faultOf(gate)) return true
+  if (!admission.open) return false
+  const [end] = await store.events({ subject: row.id, tail: 1, kinds: ['session.ended'] })
+  const failure = end?.kind === 'session.ended' ? end.body.failure : undefined
+  return failure !== undefined && ACCOUNT_FAULTS[failure] !== undefined
 }
 
 async function consentedTime(

@@ -11,7 +11,16 @@ import type { WarmProcesses } from '../session/warm-processes.ts'
 import { agentByLabel, type BeginDeps, type BeginOptions, beginNext, requestFor } from './begin-next.ts'
 import { closeAttempts, openAttempts } from './close-attempt.ts'
 import { chooseModel } from './models.ts'
-import { budgetLeft, classifyAttempt, countMerged, findHoldUp, nextStep, type RunFacts, scopeOf } from './next-step.ts'
+import {
+  budgetLeft,
+  classifyAttempt,
+  countMerged,
+  findHoldUp,
+  nextStep,
+  type RunFacts,
+  scopeOf,
+  waitsForPerson,
+} from './next-step.ts'
 import { noteObstacles } from './obstacles.ts'
 import type { RunSettings } from './run-settings.ts'
 
@@ -184,9 +193,14 @@ export async function endRun(
   log.info({ run: run.id, outcome }, 'run ended')
 }
 
-/** Sessions that wait because the budget is spent would wait for ever: they are stopped, and their tasks are free again. */
+/**
+ * Sessions that wait because the budget is spent would wait for ever: they are stopped, and their tasks are free again. Finished work
+ * that waits for a person needs no budget.
+ */
 async function stopOpenAttempts(run: RunRow, settings: RunSettings, deps: RunManagerDeps): Promise<void> {
-  for (const { session_id } of await openAttempts(run.id, deps.store)) {
+  for (const { session_id, task_id } of await openAttempts(run.id, deps.store)) {
+    const isFinished = (await findCompletingTask(session_id, deps.store)) !== undefined
+    if (isFinished && (await waitsForPerson(session_id, task_id, deps.store))) continue
     await deps
       .stop(session_id, 'its run was stopped')
       .catch(error => deps.log.warn({ run: run.id, session: session_id, error }, 'not stopped'))

@@ -161,6 +161,14 @@ export async function findHoldUp(
   return merge === 'waiting' ? 'merge' : undefined
 }
 
+/** Whether a session without an agent waits for a person's decision. A run that ends leaves it: what they decide must not be lost. */
+export async function waitsForPerson(id: string, task: string, store: Store): Promise<boolean> {
+  const session = await store.sessions.get(id)
+  if (session?.state !== 'ended') return false
+  const waitsForYes = session.ended_as === 'paused' && session.options.refused !== undefined
+  return waitsForYes || (await findHoldUp(id, task, store)) === 'person'
+}
+
 /** Most sessions in one query. */
 const QUERY_SIZE = 200
 

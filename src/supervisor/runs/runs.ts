@@ -13,7 +13,7 @@ import { checkProject } from '../context.ts'
 import { advanceRun, endRun, noteReason, type RunManagerDeps } from './advance.ts'
 import { findKeptApart } from './choose-task.ts'
 import { openAttempts, SETTLED_BY_PERSON } from './close-attempt.ts'
-import { overlap, targetName } from './next-step.ts'
+import { overlap, targetName, waitsForPerson } from './next-step.ts'
 import { noteObstacles, toObstacle } from './obstacles.ts'
 import { planRun } from './plan-run.ts'
 
@@ -139,7 +139,7 @@ export class RunManager {
     for (const { id } of await this.#deps.store.runs.list({ open: true })) this.look(id)
   }
 
-  /** `after current`: no new task begins. `now`: its sessions are stopped too, and their tasks are ready again. */
+  /** `after current`: no new task begins. `now`: its sessions at work are stopped too, and their tasks are ready again. */
   async stop(id: string, how: 'after current' | 'now'): Promise<void> {
     // A check in between would end the run before its sessions, and their tasks would not become ready again.
     if (how === 'now') this.#clearing.add(id)
@@ -148,7 +148,7 @@ export class RunManager {
       await this.#deps.warmth.drop(id)
       // The project may be being copied for the next task.
       if (how === 'now') this.#worker.abort(id)
-      if (how === 'now') await this.#eachSession(id, session => this.#deps.stop(session, 'its run was stopped'))
+      if (how === 'now') await this.#eachSession(id, (session, task) => this.#stopUnlessAsked(session, task))
       // While a run is paused, finished work is not verified or merged. The run must not end before that has happened.
       else await this.#deps.completeAgain()
     } finally {
@@ -219,6 +219,10 @@ export class RunManager {
     return false
   }
 
+  async #stopUnlessAsked(session: string, task: string): Promise<void> {
+    if (!(await waitsForPerson(session, task, this.#deps.store))) await this.#deps.stop(session, 'its run was stopped')
+  }
+
   async #isOver(session: string): Promise<boolean> {
     return (await this.#deps.store.sessions.get(session))?.state === 'ended'
   }
@@ -270,11 +274,11 @@ export class RunManager {
    * Applies `work` to each open session of a run, and returns those for which it failed. Waits for a check under way first: the session
    * that it starts has no row yet.
    */
-  async #eachSession(id: string, work: (session: string) => Promise<void>): Promise<NotResumed[]> {
+  async #eachSession(id: string, work: (session: string, task: string) => Promise<void>): Promise<NotResumed[]> {
     await this.#worker.idle(id)
     const failures: NotResumed[] = []
-    for (const { session_id: session } of await openAttempts(id, this.#deps.store)) {
-      await work(session).catch(error => {
+    for (const { session_id: session, task_id } of await openAttempts(id, this.#deps.store)) {
+      await work(session, task_id).catch(error => {
         this.#deps.log.warn({ run: id, session, error }, 'not steered')
         failures.push({ session, why: messageOf(error), ...(error instanceof AppError && { next: error.next }) })
       })

@@ -1,7 +1,7 @@
 import type { AccountAdmission } from '../../agents/limits/account-gates.ts'
 import { nextAllowedTime } from '../../agents/limits/resume-times.ts'
 import { crashPoint } from '../../base/crash-point.ts'
-import { faultOf, type Limit } from '../../domain/limit.ts'
+import { faultOf, GOES_ON_IN_HOURS, type Limit } from '../../domain/limit.ts'
 import { NEARLY_USED_UP } from '../../domain/quota.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
@@ -91,10 +91,11 @@ export async function waitAtGate(
     const message = `held by ${gate.held_by ?? 'a person'}; let it go with: pcc quota release`
     return { ...limited(message, { resumesAt, limit, text }, live), held: true }
   }
-  const resumesAt = await deps.accounts.resumesAt(live, gate)
+  const { at: resumesAt, inHours } = await deps.accounts.resumesAt(live, gate)
   const fault = faultOf(gate)
   if (fault) return waitsForMending(fault, { reason: gate.reason ?? '', resumesAt, text }, live)
-  const message = limit?.message ?? gate.reason ?? 'the account is limited'
+  const cause = limit?.message ?? gate.reason ?? 'the account is limited'
+  const message = inHours ? `${cause}; ${GOES_ON_IN_HOURS}` : cause
   return { ...limited(message, { resumesAt, limit, text }, live), ...(resumesAt !== null && { waitsForGate: true }) }
 }
 

@@ -246,7 +246,7 @@ export interface AccountLimits {
   recordLimit(event: Extract<SessionEvent, { kind: 'limit' }>, live: LiveSession): Promise<void>
   level(live: QuotaHolder): Promise<AccountLevel>
   allowed(live: LiveSession, max: number): number
-  resumesAt(live: LiveSession, gate: AccountGate): Promise<number | null>
+  resumesAt(live: LiveSession, gate: AccountGate): Promise<{ at: number | null; inHours: boolean }>
 }
 
 /** Classifies requests, and loads the rules that the person and the project have written. */

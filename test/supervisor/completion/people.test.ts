@@ -47,6 +47,31 @@ test('where a review is required nothing is merged before a person has looked, a
   assert.equal(world.git('show', 'main:a.txt'), 'better')
 })
 
+for (const [how, budget] of [
+  ['stopped with --now', undefined],
+  ['ended by its budget', { turns: 1 }],
+] as const) {
+  test(`a run that is ${how} leaves finished work that waits for a review, and a yes merges it`, async t => {
+    const world = await landWorld(t, agentFor())
+    world.settings['PCC_MERGE_REVIEW'] = 'required'
+    world.settings['PCC_GATES_TEST'] = 'test -f a.txt'
+    const task = await world.add('make a.txt')
+    const { id } = await world.run(budget && { budget })
+    await first(world, ({ kind }) => kind === 'task.merging')
+    const [asked] = await pending(world)
+    if (!budget) await world.call('POST', `/runs/${id}/stop`, { now: true })
+    assert.equal((await world.over(id)).outcome, budget ? 'limit_reached' : 'interrupted')
+    assert.deepEqual(
+      (await pending(world)).map(({ number }: { number: number }) => number),
+      [asked.number],
+    )
+    assert.equal((await world.task(task)).state, 'merging')
+    await world.call('POST', `/escalations/${asked.number}/answer`, { verdict: 'allow' })
+    await first(world, ({ kind }) => kind === 'task.finished')
+    assert.equal(world.git('show', 'main:a.txt'), 'a')
+  })
+}
+
 test('a gate that cannot run at all is nobody’s success: a person is asked, a yes looks again, a no gives it up', async t => {
   const world = await landWorld(t, agentFor())
   world.settings['PCC_GATES_TEST'] = '/no/such/program'

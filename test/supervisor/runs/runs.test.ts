@@ -233,7 +233,7 @@ for (const command of ['pause', 'stop'] as const) {
   })
 }
 
-test('an answer that arrives while its run is being stopped does not bring its agent back', async t => {
+test('an answer that arrives while its session is being stopped does not bring its agent back', async t => {
   const agent = meeting({ a: [{ asks: true }] })
   const world = await runWorld(t, agent)
   const task = await world.add('a')
@@ -248,11 +248,23 @@ test('an answer that arrives while its run is being stopped does not bring its a
     answered ??= world.call('POST', '/escalations/1/answer', { answer: ['red'], env: {} })
     assert.equal((await answered).status, 200)
   }
-  await supervisor.runs.stop(id, 'now')
+  const [asking] = await world.store.sessions.list()
+  await world.call('POST', `/sessions/${asking?.id}/stop`, {})
   assert.equal((await world.over(id)).outcome, 'interrupted')
   const [session] = await world.store.sessions.list()
   assert.equal(session?.ended_as, 'stopped')
   for await (const { kind } of world.store.follow(0, { subject: task })) if (kind === 'task.readied') break
+})
+
+test('a question of a run that is stopped with --now keeps waiting, and its answer finishes the task', async t => {
+  const world = await runWorld(t, meeting({ a: [{ asks: true }] }))
+  const task = await world.add('a')
+  const id = await world.run()
+  for await (const { kind } of world.store.follow(0)) if (kind === 'task.waiting') break
+  await world.supervisor.runs.stop(id, 'now')
+  assert.equal((await world.over(id)).outcome, 'interrupted')
+  assert.equal((await world.call('POST', '/escalations/1/answer', { answer: ['red'], env: {} })).status, 200)
+  for await (const { kind } of world.store.follow(0, { subject: task })) if (kind === 'task.finished') break
 })
 
 test('a run that has ended meanwhile is not brought back by what a person says of it', async t => {

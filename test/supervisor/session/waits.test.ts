@@ -17,6 +17,14 @@ function refusal(resetsAt?: number): Failure {
 const isLimited = ({ status }: { status: string }) => status === 'rate_limited'
 const isComplete = ({ status }: { status: string }) => status === 'completed'
 
+/** Hours that begin in about three hours, as a setting, and their beginning. */
+function hoursLater(): { opens: number; hours: string } {
+  const opens = Math.ceil(Date.now() / HOUR) * HOUR + 3 * HOUR
+  const two = (n: number) => String(n % 24).padStart(2, '0')
+  const hour = new Date(opens).getUTCHours()
+  return { opens, hours: `${two(hour)}:00-${two(hour + 1)}:00` }
+}
+
 /** Waits until the session has this time, which no event announces. */
 async function waitForTime(world: ScriptedWorld, id: string, at: number | null): Promise<void> {
   while ((await world.view(id)).resumes_at !== at) await new Promise(resolve => setImmediate(resolve))
@@ -68,21 +76,51 @@ test('the first answer after a limit, for which all is sent again, counts as los
 })
 
 test('sessions.resume_hours: no session goes on by itself outside of them, not even one that a restart finds overdue', async t => {
-  const opens = new Date(Math.ceil(Date.now() / HOUR) * HOUR + 3 * HOUR)
-  const hour = opens.getUTCHours()
-  const two = (n: number) => String(n % 24).padStart(2, '0')
+  const { opens, hours } = hoursLater()
   const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + 10 * MINUTE) } : {}))
-  const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RESUME_HOURS: `${two(hour)}:00-${two(hour + 1)}:00` })
+  const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RESUME_HOURS: hours })
   const id = await world.start('first', IN_UTC)
   const { resumes_at } = await world.when(id, isLimited)
-  assert.equal(resumes_at, opens.getTime())
+  assert.equal(resumes_at, opens)
   const calls = agent.calls()
   // The row as it would be if the hours had been set, or the daemon started, only now.
   await world.store.sessions.update(id, { resumes_at: Date.now() })
   world.pass(HOUR)
-  await waitForTime(world, id, opens.getTime())
+  await waitForTime(world, id, opens)
   assert.equal(agent.calls(), calls)
-  world.pass(opens.getTime() - Date.now() - HOUR)
+  world.pass(opens - Date.now() - HOUR)
+  await world.when(id, isComplete)
+})
+
+test('sessions.resume_hours: sessions that waited for a login go on when it works again, the second one too', async t => {
+  let refused = true
+  const agent = scriptedAgent(() => (refused ? { failure: { kind: 'auth', message: 'The login was refused' } } : {}))
+  const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RESUME_HOURS: hoursLater().hours })
+  const ids = [await world.start('first', IN_UTC), await world.start('second', IN_UTC)]
+  for (const id of ids) await world.when(id, ({ status, resumes_at }) => status === 'paused' && resumes_at !== null)
+  const views = await Promise.all(ids.map(id => world.view(id)))
+  const [first, second] = views.toSorted((a, b) => (a.resumes_at ?? 0) - (b.resumes_at ?? 0))
+  assert.ok(first?.resumes_at && second?.resumes_at && first.resumes_at < second.resumes_at)
+  refused = false
+  // The first opens the account. When the time of the second comes, nothing but its own row says what it waited for.
+  world.pass(first.resumes_at - Date.now())
+  await world.when(first.id, isComplete)
+  world.pass(MINUTE)
+  await world.when(second.id, isComplete)
+})
+
+test('sessions.resume_hours: a session that waits for them says so, and goes on when they are taken back', async t => {
+  const { opens, hours } = hoursLater()
+  const agent = scriptedAgent((_prompt, calls) => (calls === 0 ? { failure: refusal(Date.now() + MINUTE) } : {}))
+  const world = await scriptedWorld(t, agent, { PCC_SESSIONS_RESUME_HOURS: hours })
+  const id = await world.start('first', IN_UTC)
+  const { reason, resumes_at } = await world.when(id, isLimited)
+  assert.deepEqual([reason, resumes_at], ['full; it goes on in the hours of sessions.resume_hours', opens])
+  delete world.settings['PCC_SESSIONS_RESUME_HOURS']
+  // The limit itself still counts.
+  world.pass(1)
+  assert.equal((await world.view(id)).status, 'rate_limited')
+  world.pass(2 * MINUTE)
   await world.when(id, isComplete)
 })
 

@@ -8,7 +8,7 @@ import { formatSchedule } from '../../../tasks/view.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../../context.ts'
 import { followRun } from '../../live/follow.ts'
-import { duration, nameProjects } from '../../render/format.ts'
+import { counted, duration, nameProjects } from '../../render/format.ts'
 import { cut, firstLine, type Terminal } from '../../render/text.ts'
 import { targetText } from './format.ts'
 import { runNews, runSummaryLines } from './lines.ts'
@@ -93,12 +93,17 @@ interface ControlDeps {
 /** `pcc stop r-…`: stops a run after the task at work, or now. */
 export async function stopRun(run: RunDetail, now: boolean, { client, context }: ControlDeps): Promise<void> {
   const after = await client.request<RunDetail>('POST', `/runs/${run.id}/stop`, { now })
-  const [current] = after.attempts.filter(({ outcome }) => outcome === null)
+  const open = after.attempts.filter(({ outcome }) => outcome === null)
+  const [current] = open
+  const asked = now ? open.filter(({ now: at }) => at?.decision != null).length : 0
   print(after, context, [
     current && !now
       ? `Run ${run.id} ends after ${current.task_id} ${firstLine(current.title)}: no other task begins`
       : `Run stopped: ${run.id} (${targetText(run)})`,
     ...(current && !now ? [`Stop that too with: pcc stop ${run.id} --now`] : []),
+    ...(asked > 0
+      ? [`${counted(asked, 'task')} of it still ${asked === 1 ? 'waits' : 'wait'} for you: pcc pending`]
+      : []),
   ])
 }
 
