@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import { messageOf } from '../../base/errors.ts'
-import { git, gitSeries, lockWorktrees } from './git.ts'
+import { type GitResult, git, gitSeries, lockWorktrees } from './git.ts'
 import { findGitFolder } from './git-folder.ts'
 
 /**
@@ -85,20 +85,11 @@ export async function hashObjects(
   await mkdir(join(folder, 'pack'), { recursive: true, mode: 0o700 })
   const read = (args: string[], env?: HashedObjects) =>
     git(top, args, { env, maxBytes: MOST_BYTES, timeoutMs: PATIENCE_MS })
-  const list = async (env?: HashedObjects) => {
-    const [roots, ...trees] = await Promise.all([
-      read(['rev-parse', ...ends, ...ends.map(end => `${end}^{tree}`)], env),
-      ...ends.map(end => read(['ls-tree', '-r', '-t', '-z', end], env)),
-    ])
-    const failed = [roots, ...trees].find(each => each?.ok !== true)
-    if (failed || !roots) return failed?.stderr.trim() ?? 'git cannot list it'
-    const entries = trees.flatMap(tree => tree?.stdout.split('\0') ?? []).flatMap(line => idOf(line, ['tree', 'blob']))
-    return new Set([...roots.stdout.split('\n').filter(Boolean), ...entries])
-  }
-  const wanted = await list()
-  if (typeof wanted === 'string') return { problem: wanted }
-  const present = await read(['cat-file', '--batch-all-objects', '--batch-check=%(objectname)'], objects)
-  const missing = wanted.difference(new Set(present.stdout.split('\n')))
+  const list = (env?: HashedObjects) => read(['rev-list', '--objects', '--no-object-names', '--no-walk', ...ends], env)
+  const everything = ['cat-file', '--batch-all-objects', '--batch-check=%(objectname)']
+  const [wanted, present] = await Promise.all([list(), read(everything, objects)])
+  if (!wanted.ok) return { problem: wanted.stderr.trim() }
+  const missing = idsIn(wanted).difference(idsIn(present))
   const problem =
     missing.size === 0
       ? undefined
@@ -111,8 +102,13 @@ export async function hashObjects(
   if (problem !== undefined) return { problem }
   // The list itself may have come out of exchanged folders.
   const hashed = await list(objects)
-  if (typeof hashed === 'string') return { problem: hashed }
-  return hashed.symmetricDifference(wanted).size === 0 ? { objects } : { problem: 'folders were exchanged meanwhile' }
+  if (!hashed.ok) return { problem: hashed.stderr.trim() }
+  const isSame = idsIn(hashed).symmetricDifference(idsIn(wanted)).size === 0
+  return isSame ? { objects } : { problem: 'folders were exchanged meanwhile' }
+}
+
+function idsIn({ stdout }: GitResult): Set<string> {
+  return new Set(stdout.split('\n').filter(Boolean))
 }
 
 /** Other verifications may still read the folder before this one; nobody reads the one before that. */

@@ -31,12 +31,12 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
     })
   }
   const { subject } = named
-  const [ignored, shared] = await Promise.all([
+  const [ignored, shared, { objects, forged }] = await Promise.all([
     request.place ? listIgnored(request.place.top) : [],
     checkRepository(subject, request),
+    hashEnds(subject, request, deps),
   ])
   if (shared && isBroken(shared)) return recordChecks([shared], subject, { request, deps })
-  const { objects, forged } = await hashEnds(subject, request, deps)
   if (forged) return recordChecks([forged], subject, { request, deps })
   const { checks: cleaning, aside } = await cleanWorktree(request, {
     ...deps,
