@@ -55,23 +55,24 @@ async function openFolder(path: string): Promise<RealFolder | undefined> {
 /**
  * Opens the folder to which `path` leads, through links too, as long as it is below `root`. An agent may put a link into the way at any moment:
  * what is written and read through the open folder is below `root` all the same. Undefined if the path leads out; throws if there is no such
- * folder. With `make`, missing folders are made.
+ * folder. With `make`, missing folders are made. In `latin1` each letter of the path is a byte: names need not be text.
  */
 export function openFolderBelow(
   root: string,
   path: string,
-  { make = false }: { make?: boolean } = {},
+  { make = false, encoding = 'utf8' }: { make?: boolean; encoding?: 'utf8' | 'latin1' } = {},
 ): (Pick<RealFolder, 'at'> & Disposable) | undefined {
   if (make) makeFolderBelow(root, path)
-  const top = realpathSync(root)
-  const real = realpathSync(join(root, path))
+  const top = realpathSync.native(root, encoding)
+  const real = realpathSync.native(Buffer.from(join(top, path), encoding), encoding)
   if (!isInside(real, top)) return undefined
-  let handle = openSync(top, FOLDER_ONLY)
+  let handle = openSync(Buffer.from(top, encoding), FOLDER_ONLY)
   try {
     let at = top
     for (const name of relative(top, real).split('/').filter(Boolean)) {
       at = join(at, name)
-      const next = openSync(process.platform === 'linux' ? `/proc/self/fd/${handle}/${name}` : at, FOLDER_ONLY)
+      const way = process.platform === 'linux' ? `/proc/self/fd/${handle}/${name}` : at
+      const next = openSync(Buffer.from(way, encoding), FOLDER_ONLY)
       closeSync(handle)
       handle = next
     }

@@ -93,7 +93,7 @@ export function tmuxDriver(
         folder,
         askDeadlineMs,
         dialogMs,
-        window: async () => (await adoptWindow(open, folder, tmux)) ?? begin(open, folder),
+        window: async () => (await adoptWindow(open, folder, { tmux, log })) ?? begin(open, folder),
       })
     },
     // The person would see a window that nobody asked for yet.
@@ -117,17 +117,29 @@ function boxIn(path: string): string {
   return join(path, 'box')
 }
 
-function adoptWindowSandbox(open: OpenSession & { sandbox: SandboxSettings }, { path }: TmuxSessionFolder) {
-  return adoptSandbox({ ...open.sandbox, scratch: boxIn(path) }, { reading: isReadOnlySession(open) })
+function adoptWindowSandbox(
+  open: OpenSession & { sandbox: SandboxSettings },
+  { path }: TmuxSessionFolder,
+  log: (line: string) => void,
+) {
+  return adoptSandbox(
+    { ...open.sandbox, scratch: boxIn(path) },
+    { reading: isReadOnlySession(open), log: line => log(`session ${open.id}: ${line}`) },
+  )
 }
 
 /** The window that an earlier daemon left, if it is in the wanted conversation; any other window is ended. */
-async function adoptWindow(open: OpenSession, folder: TmuxSessionFolder, tmux: Tmux) {
+async function adoptWindow(
+  open: OpenSession,
+  folder: TmuxSessionFolder,
+  { tmux, log }: { tmux: Tmux; log: (line: string) => void },
+) {
   const [saved, address] = [folder.state(), folder.hookAddress()]
   if (!saved || !address || !isSameProcess(saved)) return undefined
   const isWanted = open.resume?.vendorId === saved.vendorId && !open.resume.fork
   if (isWanted) {
-    const sandbox = saved.sandboxed && open.sandbox && adoptWindowSandbox({ ...open, sandbox: open.sandbox }, folder)
+    const sandbox =
+      saved.sandboxed && open.sandbox && adoptWindowSandbox({ ...open, sandbox: open.sandbox }, folder, log)
     const window = new AgentWindow(open.id, { tmux, folder, saved, ...(sandbox && { sandbox }) })
     const tools = restoreTools(open, folder)
     return { window, adopted: true, address: ownAddress(folder, address, tools?.endpoint), tools }

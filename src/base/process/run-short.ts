@@ -112,11 +112,11 @@ export async function runInThisProcess(run: ShortCommand, signal?: AbortSignal):
 
 /**
  * Runs a program while this whole process stands still: only for callers that cannot wait in another way. It is branded like what the helper
- * starts: what it can be made to run does not speak for a person.
+ * starts: what it can be made to run does not speak for a person. With `latin1` each letter of its output is a byte.
  */
-export function runShortSync(run: ShortCommand): ShortCommandResult {
+export function runShortSync(run: ShortCommand, encoding: 'utf8' | 'latin1' = 'utf8'): ShortCommandResult {
   const env = withWholePath(run.env)
-  const options = { cwd: run.cwd, env, input: run.input ?? '', encoding: 'utf8', detached: true } as const
+  const options = { cwd: run.cwd, env, input: run.input ?? '', encoding, detached: true } as const
   const limits = { timeout: run.timeoutMs, maxBuffer: run.maxBytes, killSignal: 'SIGKILL' } as const
   try {
     const plain = { command: run.command, args: [...run.args] }

@@ -1,11 +1,9 @@
-import { existsSync, lstatSync, readdirSync, realpathSync, renameSync, rmSync, watch } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { existsSync, lstatSync, rmSync, watch } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
-import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
 import { realPathIfAny } from '../is-there.ts'
 import { runShortSync } from '../process/run-short.ts'
-import { openFolderBelow } from '../real-folder.ts'
 import { pathOutsideProjects } from '../search-path.ts'
 import type { SandboxSettings } from './settings.ts'
 
@@ -61,103 +59,6 @@ export function guardGit(
 function exists(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false }) !== undefined
 }
-
-/** Kernels stamp files by a coarse clock. */
-const TICK_MS = 20
-
-/**
- * Removes pipes that were put among the objects since a time, and what else is neither file, folder nor link: every git would wait for one that
- * has the name of a file which it reads, also the person's. Nobody can set back the time at which a folder was changed.
- */
-export function removePipes(common: string, since: number): void {
-  const objects = join(common, 'objects')
-  const folders = [objects, ...namesIn(objects).map(({ name }) => join(objects, name))]
-  for (const folder of folders) {
-    const stats = lstatSync(folder, { throwIfNoEntry: false })
-    if (!stats?.isDirectory() || stats.ctimeMs < since - TICK_MS) continue
-    for (const entry of namesIn(folder))
-      if (!entry.isFile() && !entry.isDirectory() && !entry.isSymbolicLink())
-        rmSync(join(folder, entry.name), { force: true })
-  }
-}
-
-function namesIn(folder: string) {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return [] // it is gone
-  }
-}
-
-/** What an inner repository is called after its end: no git takes it for one, and nothing in it is lost. */
-const ASIDE = '.git-set-aside'
-
-/** The repositories of folders that the index of a checkout calls submodules. The repository of an honest one is in `modules`. */
-export function listInner({ top, own, common }: Checkouts): string[] {
-  return submodulesIn(top, own)
-    .map(path => join(top, path, '.git'))
-    .filter(inner => exists(inner) && !isHonest(inner, common))
-}
-
-/**
- * Sets aside the inner repositories that an agent has made. `git status` at the top asks each submodule by a git that runs there and obeys
- * its settings, which name programs; so does the prompt of many shells. An agent cannot add an honest submodule: `modules` is read-only.
- */
-export function setInnerAside(git: Checkouts, before: readonly string[]): string[] {
-  return listInner(git).filter(inner => {
-    if (before.includes(inner)) return false
-    // A link on the way leads to a folder that is the person's.
-    using folder = openFolderBelow(git.top, relative(git.top, dirname(inner)))
-    if (!folder) return false
-    renameSync(folder.at('.git'), folder.at(`${ASIDE}-${Date.now()}`))
-    return true
-  })
-}
-
-type Checkouts = NonNullable<SandboxSettings['git']>
-
-/** Whether the `.git` of a submodule is a file that names a repository in the folder for them. */
-function isHonest(inner: string, common: string): boolean {
-  const text = lstatSync(inner).isFile() ? readRegularFileNow(inner)?.toString() : undefined
-  const [, named] = /^gitdir: (.+?)\n?$/s.exec(text ?? '') ?? []
-  if (named === undefined) return false
-  const target = resolve(dirname(inner), named)
-  return existsSync(target) && isInside(realpathSync(target), join(realpathSync(common), 'modules'))
-}
-
-/** The mode of a submodule in an index. Hardly any has one, and reading the file takes less than asking git. */
-const SUBMODULE = Buffer.from([0, 0, 0xe0, 0])
-
-function submodulesIn(top: string, own: string): string[] {
-  const files = namesIn(own).filter(({ name }) => name === 'index' || name.startsWith('sharedindex.'))
-  const sizes = files.map(({ name }) => lstatSync(join(own, name), { throwIfNoEntry: false })?.size ?? 0)
-  // An agent can make large files of nothing, and nobody is served while they are read: git reads only those that count.
-  const areLarge = sizes.reduce((sum, size) => sum + size, 0) > MOST_READ_BYTES
-  const mayHave =
-    areLarge || files.some(({ name }) => readRegularFileNow(join(own, name), MOST_READ_BYTES)?.includes(SUBMODULE))
-  if (!mayHave) return []
-  const { stdout } = runShortSync({
-    command: 'git',
-    args: ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null', 'ls-files', '-s', '-z'],
-    cwd: top,
-    env: {
-      PATH: pathOutsideProjects(process.env['PATH'], [top]),
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-      // A missing object of a partial clone would be fetched by a program that the repository names.
-      GIT_ALLOW_PROTOCOL: 'none',
-      GIT_NO_LAZY_FETCH: '1',
-      GIT_OPTIONAL_LOCKS: '0',
-    },
-    timeoutMs: 5_000,
-    maxBytes: MOST_BYTES,
-  })
-  return stdout.split('\0').flatMap(line => (line.startsWith('160000 ') ? line.slice(line.indexOf('\t') + 1) : []))
-}
-
-const MOST_BYTES = 512_000_000
-/** An index of half a million files. */
-const MOST_READ_BYTES = 50_000_000
 
 interface GitSettings {
   /** All files from which git reads settings, of the person and of the repository. */

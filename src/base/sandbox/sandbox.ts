@@ -1,26 +1,15 @@
-import {
-  closeSync,
-  type Dirent,
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../errors.ts'
 import { bubblewrapCommand, type Mounts, mountArgs, NAMESPACES } from './bubblewrap.ts'
 import { CACHE_VARIABLES, cachesBehind, withLayers } from './caches.ts'
-import { guardGit, listInner, openGitSettings, plantableFile, removePipes, setInnerAside } from './git.ts'
+import { guardGit, openGitSettings } from './git.ts'
 import { clearScratch, copySettings, keptFolder, makeScratch, watchCopy } from './home.ts'
 import { comparingCommand } from './mount-sources.ts'
 import { BRIDGE_SCRIPT, hostsFor, openProxy, ownPorts, PROXY_PORT } from './network.ts'
+import { type BeforeAgent, readBefore, readSavedBefore, removePlanted, saveBefore } from './planted.ts'
 import { PrivateFolders } from './private-folders.ts'
 import { linkReplaced, seatbeltProfile } from './seatbelt.ts'
 import { scopedCommand, writeFilter } from './seccomp.ts'
@@ -111,13 +100,10 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
   const gitGuard = guardGit(settings.git, { reading })
-  const main = reading || plantableFile(settings.git) === undefined ? undefined : settings.git?.common
-  let linksBefore: string[] = []
-  let begun = 0
+  let before: BeforeAgent | undefined
   const beginTask = () => {
-    begun = Date.now()
-    linksBefore = main === undefined || !settings.git ? [] : [...listPlantable(main), ...listInner(settings.git)]
-    writeFileSync(join(scratch.root, LINKS), linksBefore.join('\0'), { mode: 0o600 })
+    before = reading || !settings.git ? undefined : readBefore(settings.git)
+    saveBefore(scratch.root, before)
   }
   beginTask()
   const watched: Disposable[] = []
@@ -166,8 +152,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
     }
   }
   const clear = () => {
-    for (const path of removePlanted(settings, { reading, linksBefore, begun }))
-      log(`the repository that was made at ${path} is set aside: git at the top would run what its settings name`)
+    if (!reading) removePlanted(settings, { before, log })
   }
   const endTask = () => {
     gitGuard.check()
@@ -202,12 +187,12 @@ function ownIds(): string[] {
 /** Guards the sandbox of an agent that has outlived its daemon. What it has done meanwhile is found now. */
 export function adoptSandbox(
   settings: SandboxSettings,
-  { reading }: { reading: boolean },
+  { reading, log }: Pick<Opening, 'reading' | 'log'>,
 ): Pick<Sandbox, 'breached' | 'isWall'> & AsyncDisposable {
   const guard = guardGit(settings.git, { reading, isAdopted: true })
   const close = async () => {
     guard[Symbol.dispose]()
-    removePlanted(settings, { reading, linksBefore: readLinksBefore(settings.scratch), begun: 0 })
+    if (!reading) removePlanted(settings, { before: readSavedBefore(settings.scratch), log })
     if (settings.scratch !== undefined) await clearScratch(settings.scratch)
   }
   const isWall = settings.made !== undefined && settings.made.kind !== 'seatbelt'
@@ -308,81 +293,4 @@ function dockerHost(
 
 function without(env: Record<string, string | undefined>, names: string[]): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.includes(name)))
-}
-
-/** In the folder of a sandbox, which nothing inside sees: the links and inner repositories that were there before, for a daemon that adopts it. */
-const LINKS = 'links-before'
-
-/** Undefined if nobody knows: then no link of a main checkout is removed. */
-function readLinksBefore(scratch: string | undefined): string[] | undefined {
-  const boxes = scratch === undefined ? [] : listEntries(scratch).map(({ name }) => join(scratch, name, LINKS))
-  const file = boxes.find(path => existsSync(path))
-  return file === undefined ? undefined : readFileSync(file, 'utf8').split('\0')
-}
-
-/** Returns the inner repositories that were set aside. */
-function removePlanted(
-  { git, branches }: SandboxSettings,
-  { reading, linksBefore, begun }: { reading: boolean; linksBefore: readonly string[] | undefined; begun: number },
-): string[] {
-  if (reading || !git) return []
-  removePipes(git.common, begun)
-  if (branches !== undefined) removePlantedRefs(git.common, branches)
-  if (linksBefore === undefined || plantableFile(git) === undefined) return []
-  for (const path of listPlantable(git.common)) if (!linksBefore.includes(path)) rmSync(path, { force: true })
-  return setInnerAside(git, linksBefore)
-}
-
-/**
- * Removes what an agent has left among refs and their logs and git never has there: links, to whose ends the next git outside would append,
- * and pipes, for which it would wait. Other branches and tags are not the agent's to write.
- */
-function removePlantedRefs(common: string, branches: string): void {
-  const roots = ['refs', 'logs/refs'].map(name => join(common, name))
-  const open = [...roots, ...roots.map(root => join(root, 'heads', branches))]
-  const others = roots.flatMap(root => [join(root, 'heads'), join(root, 'tags')])
-  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) continue
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      const path = join(folder, entry.name)
-      if (!entry.isFile() && !entry.isDirectory()) rmSync(path, { force: true })
-      else if (entry.isDirectory() && !others.includes(path)) open.push(path)
-    }
-  }
-}
-
-/** Folders that are read-only inside, or in which git follows no link to write. */
-const PASSED_OVER = new Set(['objects', 'hooks', 'worktrees', 'modules', 'lfs', 'annex'])
-
-/**
- * Links and pipes in the repository of a main checkout: the person's next git would write to what a link leads to (`COMMIT_EDITMSG`,
- * `logs/HEAD`), and wait for a pipe. A HEAD that is a link to a branch is git's own, and Emacs makes links that begin with `.#`.
- */
-function listPlantable(common: string): string[] {
-  const open = [common]
-  const found: string[] = []
-  for (let folder = open.pop(); folder !== undefined; folder = open.pop())
-    for (const entry of listEntries(folder)) {
-      const path = join(folder, entry.name)
-      if (entry.isDirectory() && !(folder === common && PASSED_OVER.has(entry.name))) open.push(path)
-      const isOwn = entry.name.startsWith('.#') || (entry.name === 'HEAD' && isBranchLink(path))
-      if (entry.isFIFO() || (entry.isSymbolicLink() && !isOwn)) found.push(path)
-    }
-  return found
-}
-
-function listEntries(folder: string): Dirent[] {
-  try {
-    return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return [] // a ref that was just removed took its folder along
-  }
-}
-
-function isBranchLink(path: string): boolean {
-  try {
-    return readlinkSync(path).startsWith('refs/heads/')
-  } catch {
-    return false
-  }
 }

@@ -94,7 +94,7 @@ test('an agent in tmux that leads git elsewhere ends, also while no daemon runs,
   assert.equal(existsSync(file), false)
   writeFileSync(file, '../evil')
   mkdirSync(join(scratch, 'closed'), { recursive: true, mode: 0o000 })
-  const adopted = adoptSandbox({ ...settings, scratch }, { reading: false })
+  const adopted = adoptSandbox({ ...settings, scratch }, { reading: false, log: () => undefined })
   assert.equal(adopted.breached.aborted, true)
   assert.equal(existsSync(file), false)
   symlinkSync('/nowhere', planted)

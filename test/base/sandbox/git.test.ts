@@ -3,7 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { listInner, openGitSettings } from '../../../src/base/sandbox/git.ts'
+import { openGitSettings } from '../../../src/base/sandbox/git.ts'
+import { readBefore } from '../../../src/base/sandbox/planted.ts'
 import { readIndexMarks } from '../../../src/workspace/git/checkout-state.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -13,7 +14,7 @@ test('files that an agent makes large out of nothing in the folder of git are no
   writeFileSync(join(own, 'sharedindex.1'), '')
   truncateSync(join(own, 'sharedindex.1'), 300_000_000)
   const before = process.resourceUsage().maxRSS
-  assert.deepEqual(listInner({ top, own, common: own }), [])
+  assert.deepEqual(readBefore({ top, own, common: own }).submodules, [])
   truncateSync(join(own, 'index'), 300_000_000)
   assert.equal(await readIndexMarks(top, own), undefined)
   assert.ok(process.resourceUsage().maxRSS - before < 150_000, 'kilobytes')

@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type BeforeAgent, readBefore, removePlanted } from '../../../src/base/sandbox/planted.ts'
+import { testAsOrdinaryUser } from '../../security/ordinary-user.ts'
+import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
+
+/** A project, and the git of a person and of an agent in it. `end` is what happens when the agent has ended. */
+function plant(t: TestContext, where: 'main' | 'worktree') {
+  const project = gitProject(t)
+  const git = (cwd: string, ...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.invalid', ...args], {
+      cwd,
+      env: bareEnv(project),
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+  const common = join(project, '.git')
+  const tree = join(tempDir(t), 'one')
+  if (where === 'worktree') git(project, 'worktree', 'add', '-q', tree)
+  const checkout =
+    where === 'main' ? { top: project, own: common, common } : { top: tree, own: join(common, 'worktrees/one'), common }
+  const { top } = checkout
+  const victim = join(tempDir(t), 'victim')
+  const program = `[core]\n\tfsmonitor = "echo ran >> ${victim}; false"\n`
+  const settings = { mode: 'required' as const, network: ['*'], read: [], write: [], hidden: [], git: checkout }
+  const lines: string[] = []
+  let before: BeforeAgent | undefined
+  return {
+    ...{ project, checkout, top, victim, lines },
+    git: (...args: string[]) => git(top, ...args),
+    begin() {
+      before = readBefore(checkout)
+    },
+    /** An inner repository whose settings name a program. */
+    addInner(name: string) {
+      git(top, 'init', '-q', name)
+      git(join(top, name), 'commit', '-q', '--allow-empty', '-m', 'inner')
+      git(top, 'add', name)
+      appendFileSync(join(top, name, '.git/config'), program)
+    },
+    end(branches?: string) {
+      removePlanted({ ...settings, branches }, { before, log: line => lines.push(line) })
+    },
+    hasRun: () => existsSync(victim),
+  }
+}
+
+for (const where of ['main', 'worktree'] as const)
+  test(`an inner repository that an agent adds runs nothing when the person asks git for the status: ${where}`, t => {
+    const { begin, addInner, end, git, hasRun, lines } = plant(t, where)
+    begin()
+    addInner('sub')
+    end()
+    git('status')
+    assert.equal(hasRun(), false)
+    assert.match(lines.join(), /sub is set aside/)
+  })
+
+test('an inner repository is found whose name is no text', t => {
+  const { begin, addInner, end, git, hasRun, top, victim } = plant(t, 'main')
+  begin()
+  addInner('sub')
+  git('rm', '-q', '-f', '--cached', 'sub')
+  renameSync(join(top, 'sub'), Buffer.concat([Buffer.from(`${top}/sub`), Buffer.from([0xff])]))
+  execFileSync('sh', ['-c', 'git add sub*'], { cwd: top, env: bareEnv(top), stdio: 'pipe' })
+  rmSync(victim, { force: true })
+  end()
+  git('status')
+  assert.equal(hasRun(), false)
+})
+
+test('an inner repository that only a commit knows runs nothing after git reset', t => {
+  const { begin, addInner, end, git, hasRun } = plant(t, 'main')
+  begin()
+  addInner('sub')
+  git('commit', '-qm', 'with it')
+  git('rm', '-q', '--cached', 'sub')
+  git('commit', '-qm', 'without it')
+  end()
+  git('reset', '-q', 'HEAD~1')
+  git('status')
+  assert.equal(hasRun(), false)
+})
+
+test('a submodule that is taken out of the index and filled by an agent runs nothing after git reset', t => {
+  const { begin, addInner, end, git, hasRun, top } = plant(t, 'main')
+  addInner('sub')
+  git('commit', '-qm', 'a submodule that is not there')
+  rmSync(join(top, 'sub'), { recursive: true })
+  mkdirSync(join(top, 'sub'))
+  begin()
+  git('rm', '-q', '--cached', 'sub')
+  addInner('sub')
+  git('rm', '-q', '-f', '--cached', 'sub')
+  end()
+  git('reset', '-q')
+  git('status')
+  assert.equal(hasRun(), false)
+})
+
+test('a closed folder keeps no inner repository from being set aside, and no session from starting', t => {
+  const { begin, addInner, end, git, hasRun, top, checkout } = plant(t, 'main')
+  begin()
+  for (const name of ['asub', 'zsub']) addInner(name)
+  chmodSync(join(top, 'asub'), 0o000)
+  assert.doesNotThrow(() => readBefore(checkout))
+  end()
+  chmodSync(join(top, 'asub'), 0o700)
+  git('status')
+  assert.equal(hasRun(), false)
+})
+
+test('a repository that was an inner one before the agent began stays', t => {
+  const { begin, addInner, end, top } = plant(t, 'main')
+  addInner('sub')
+  begin()
+  end()
+  assert.ok(existsSync(join(top, 'sub/.git')))
+})
+
+for (const where of ['main', 'worktree'] as const)
+  test(`links of an agent among git's own files and among objects are removed, and those of the person stay: ${where}`, t => {
+    const { begin, end, checkout, victim } = plant(t, where)
+    const [outside, persons] = [victim, join(checkout.common, 'objects/fe')]
+    rmSync(persons, { recursive: true, force: true })
+    symlinkSync(tempDir(t), persons)
+    begin()
+    mkdirSync(join(checkout.own, 'logs'), { recursive: true })
+    const planted = [
+      ...['COMMIT_EDITMSG', 'logs/HEAD'].map(name => join(checkout.own, name)),
+      join(checkout.common, 'objects/fd'),
+      join(checkout.common, 'objects/info/more'),
+    ]
+    mkdirSync(join(checkout.common, 'objects/info'), { recursive: true })
+    for (const path of planted.slice(0, 3)) {
+      rmSync(path, { force: true })
+      symlinkSync(outside, path)
+    }
+    end()
+    assert.deepEqual(
+      planted.filter(path => lstatSync(path, { throwIfNoEntry: false })),
+      [],
+    )
+    assert.ok(lstatSync(persons).isSymbolicLink())
+  })
+
+test('a ref that would stand before a branch is removed, and other refs stay', t => {
+  const { begin, end, git, checkout, project } = plant(t, 'worktree')
+  const refs = join(checkout.common, 'refs')
+  const head = git('rev-parse', 'HEAD')
+  execFileSync('git', ['update-ref', 'refs/remotes/origin/main', head.trim()], { cwd: project, env: bareEnv(project) })
+  begin()
+  git('commit', '-q', '--allow-empty', '-m', 'evil')
+  const evil = git('rev-parse', 'HEAD')
+  mkdirSync(join(refs, 'origin'))
+  mkdirSync(join(refs, 'pull'))
+  const shadows = [
+    ...['main', 'HEAD', 'origin/main'].map(name => join(refs, name)),
+    ...[checkout.common, checkout.own].map(folder => join(folder, 'main')),
+  ]
+  for (const path of [...shadows, join(refs, 'pull/1')]) writeFileSync(path, evil)
+  end('pcc')
+  assert.deepEqual(
+    shadows.filter(path => existsSync(path)),
+    [],
+  )
+  assert.equal(readFileSync(join(refs, 'pull/1'), 'utf8'), evil)
+  assert.equal(readFileSync(join(refs, 'heads/main'), 'utf8'), head)
+})
+
+test('the same holds for an ordinary user', async t => {
+  const again = await testAsOrdinaryUser(t, 'test/base/sandbox/planted.test.ts')
+  if (!again) return t.diagnostic('this is an ordinary user')
+  assert.equal(again.code, 0, again.output)
+})
