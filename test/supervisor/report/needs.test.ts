@@ -57,7 +57,10 @@ test('what a session waits for says that its worktree was deleted, and names the
     base: 'b',
   }
   await pause('s-1', id)
-  await store.sessions.update('s-1', { options: { project: PROJECT, task: 't', place }, status_reason: 'its budget is spent' })
+  await store.sessions.update('s-1', {
+    options: { project: PROJECT, task: 't', place },
+    status_reason: 'its budget is spent',
+  })
   assert.match((await list()).needs[0]?.text ?? '', /its budget is spent; give it up with: pcc stop s-1$/)
   rmSync(place.directory, { recursive: true })
   const [need] = (await list()).needs
