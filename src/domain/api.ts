@@ -126,6 +126,8 @@ export const SessionView = z.object({
   host: z.enum(SESSION_HOSTS).optional(),
   /** Set while a person has taken over that terminal. */
   taken_over: z.literal(true).optional(),
+  /** Set from the moment a person asked it to pause until it has. */
+  pausing: z.literal(true).optional(),
   /** Agents that worked on the session before, and until when their vendor blocks them. */
   handed: z
     .array(z.object({ agent: z.string(), left_at: z.number(), until: z.number().nullable(), why: z.string() }))

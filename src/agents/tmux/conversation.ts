@@ -31,6 +31,8 @@ export class TmuxConversation {
   isStarted = false
   readonly #deps: TmuxConversationDeps
   #own: OwnTools | undefined
+  /** A pause was asked for: it outlasts the turns of a person who has the terminal. */
+  #pausing = false
   readonly #typer = new PromptTyper(() => this.isPersonInControl)
 
   constructor(deps: TmuxConversationDeps) {
@@ -91,6 +93,14 @@ export class TmuxConversation {
     await this.#typeNext(window)
   }
 
+  /** Pauses after the tools in flight; where a person has the terminal, once they hand it back, because their turn is theirs. */
+  pause(): void {
+    this.#pausing = true
+    if (this.takenOver) return
+    this.#deps.record.pausing()
+    this.turn.stopAfterTools('pause')
+  }
+
   async interrupt(): Promise<void> {
     this.#deps.record.interrupting()
     this.turn.interrupting()
@@ -113,7 +123,9 @@ export class TmuxConversation {
   async handedBack(window: AgentWindow): Promise<void> {
     window.update({ takenOver: false })
     const held = this.turn.takeHeld()
-    if (this.#typer.hasWaiting) await this.#typeNext(window)
+    if (this.#pausing) this.pause()
+    if (this.#pausing && held) this.#end(held, window)
+    else if (this.#typer.hasWaiting) await this.#typeNext(window)
     else if (held?.how === 'by-person') await this.send(HANDED_BACK_PROMPT, window)
     else if (held) this.#end(held, window)
   }
@@ -216,7 +228,8 @@ export class TmuxConversation {
     if (next !== undefined) return void this.send(next, window).catch(() => undefined)
     const { record, leave } = this.#deps
     window.update({ working: false, allowed: [] })
-    record.ended(turnEnd)
+    const isPaused = this.#pausing && (turnEnd.how === 'completed' || turnEnd.how === 'by-person')
+    record.ended(isPaused ? { ...turnEnd, how: 'paused' } : turnEnd)
     if (record.conversation.parked) leave()
   }
 

@@ -93,11 +93,10 @@ export class TmuxSession implements Session {
   }
 
   async pause(): Promise<void> {
-    const { turn } = this.#conversation
-    // Before the first prompt nothing runs yet, and its turn is meant.
-    if ((!turn.running && this.#ready) || this.#closing) return
-    this.#record.pausing()
-    turn.stopAfterTools('pause')
+    const { turn, takenOver } = this.#conversation
+    // Before the first prompt nothing runs yet, and its turn is meant. What ends under the hands of a person has not ended for pcc.
+    if ((!turn.running && this.#ready && !takenOver) || this.#closing) return
+    this.#conversation.pause()
   }
 
   async interrupt(): Promise<void> {

@@ -35,7 +35,8 @@ async function pause(ref: string, { detach, context }: { detach: boolean; contex
   const after = await lastEvent(client, before.id)
   let session = await client.request<SessionView>('POST', `/sessions/${before.id}/pause`, {})
   if (!isOver(session)) {
-    if (detach) {
+    // A person may keep the terminal for hours.
+    if (detach || session.taken_over) {
       out(json ? JSON.stringify(session, null, 2) : pausingLine(session))
       return 0
     }
@@ -81,8 +82,10 @@ async function waitUntilOver(
 
 /** Says what a session still waits for before it pauses. */
 export function pausingLine(session: SessionView): string {
-  const when =
-    session.asks.length > 0 ? `when it has its answer (pcc attach ${session.id})` : 'after the tool in flight'
+  const { id, asks, taken_over } = session
+  if (taken_over)
+    return `A person has the terminal of ${nameOf(session)}: it pauses when it is handed back.\nHand it back with: pcc handback ${id}`
+  const when = asks.length > 0 ? `when it has its answer (pcc attach ${id})` : 'after the tool in flight'
   return `Session ${nameOf(session)} pauses ${when}.`
 }
 

@@ -29,14 +29,17 @@ export async function handOver(ref: string, action: 'takeover' | 'handback', con
   const { id } = await client.request<SessionView>('GET', await sessionPath(ref))
   const session = await client.request<SessionView>('POST', `/sessions/${id}/${action}`, {})
   if (json) out(JSON.stringify(session, null, 2))
-  else for (const line of LINES[action](id)) out(line)
+  else for (const line of LINES[action](session)) out(line)
   return { session, client }
 }
 
 const LINES = {
-  takeover: (id: string) => [
+  takeover: ({ id }: SessionView) => [
     `The terminal of ${id} is yours: pcc types nothing and answers no question. Calls are judged as before.`,
     `Enter it with: pcc attach ${id}. Give it back with: pcc handback ${id}`,
   ],
-  handback: (id: string) => [`pcc goes on with ${id}.`],
+  handback: ({ id, pausing, status }: SessionView) =>
+    pausing || status === 'paused'
+      ? [`Session ${id} pauses, as you asked while you had its terminal.`, `Go on with: pcc resume ${id}`]
+      : [`pcc goes on with ${id}.`],
 }

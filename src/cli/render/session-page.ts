@@ -176,8 +176,9 @@ function pad13(text: string): string {
 }
 
 /** The terminal of the agent and the command to enter it or hand it back. */
-function describeTerminal({ id, host, taken_over }: SessionView): string {
-  return taken_over ? `${host}, yours until: pcc handback ${id}` : `${host}, enter it with: pcc attach ${id}`
+function describeTerminal({ id, host, taken_over, pausing }: SessionView): string {
+  if (!taken_over) return `${host}, enter it with: pcc attach ${id}`
+  return `${host}, yours until${pausing ? ' you hand it back, then it pauses' : ''}: pcc handback ${id}`
 }
 
 /** The width of the box in columns; a narrow terminal gets a narrower box. */

@@ -165,8 +165,12 @@ export function viewSession(
   const owner = isAtWork && !daemon.supervisor.run(row.id) ? NOBODY : daemon.bootId
   const view = toSessionView(row, owner, daemon.terminals.open(row.id))
   const held = findHold(row, view, heldAccounts)
-  const isTakenOver = row.state !== 'ended' && daemon.supervisor.run(row.id)?.agent.session?.takenOver === true
-  return { ...view, ...(held && { held }), ...(isTakenOver && { taken_over: true }) }
+  const { agent, control } = (row.state !== 'ended' && daemon.supervisor.run(row.id)) || {}
+  return {
+    ...{ ...view, ...(held && { held }) },
+    ...(agent?.session?.takenOver && { taken_over: true }),
+    ...(control?.pausing === 'person' && { pausing: true }),
+  }
 }
 
 /** Adds the title and the state of each session's task: its text may be long, and begins with anything. */

@@ -101,8 +101,12 @@ test('a session that ended before it could pause is reported with its final stat
   ])
 })
 
-test('what a pause waits for is said: the tool in flight, or an answer', () => {
+test('what a pause waits for is said: the tool in flight, an answer, or the person who has the terminal', () => {
   assert.equal(pausingLine(session({})), `Session ${NAME} pauses after the tool in flight.`)
   const asks = [{ kind: 'question' as const, ask_id: 'a', questions: [] }]
   assert.equal(pausingLine(session({ asks })), `Session ${NAME} pauses when it has its answer (pcc attach s-abc123).`)
+  assert.equal(
+    pausingLine(session({ host: 'tmux', taken_over: true })),
+    `A person has the terminal of ${NAME}: it pauses when it is handed back.\nHand it back with: pcc handback s-abc123`,
+  )
 })

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import type { StoredEvent } from '../../../src/domain/event.ts'
 import type { SessionContext } from '../../../src/supervisor/session/context.ts'
 import { handOverTerminal } from '../../../src/supervisor/session/terminal.ts'
-import { tempDir } from '../../support/world.ts'
+import { BIN } from '../../support/program.ts'
+import { bareEnv, tempDir } from '../../support/world.ts'
 import { bodiesOf, isEnd } from '../agent-sessions.ts'
-import { startDaemon } from '../daemon-process.ts'
+import { type DaemonProcess, startDaemon } from '../daemon-process.ts'
 import { terminalWorld } from './terminal-world.ts'
 
 const SCENARIO = `
@@ -71,6 +74,38 @@ test('a person who takes the terminal is asked there and types there; calls are 
   )
 })
 
+const ASKS = `
+conversations:
+  - match: work slowly
+    turns:
+      - tools: [{ Bash: { command: sleep 1, description: Wait } }]
+      - tools: [{ Bash: { command: sleep 1, description: Wait } }]
+      - text: "Done at first."
+      - text: "The person said: {{prompt}}"
+      - tools: [{ Bash: { command: tee forbidden, description: Try } }]
+`
+
+test('a pause of a session whose terminal a person has is answered at once, and holds when it is handed back, whatever the person did meanwhile', async t => {
+  const world = await terminalWorld(t, ASKS)
+  const { daemon } = world
+  const { id } = await world.start('Please work slowly')
+  const stream = await daemon.stream(`/events?session=${id}`)
+  await stream.until(({ kind }) => kind === 'permission.decided')
+  await daemon.call('POST', `/sessions/${id}/takeover`)
+  const { stdout } = await runPcc(daemon, ['pause', id])
+  assert.match(stdout, /it pauses when it is handed back.*\n.*pcc handback s-/)
+  // The turn of the person goes on to its end, and so does the next one.
+  await stream.until(event => event.kind === 'agent.said' && event.body.text === 'Done at first.')
+  world.tmux('send-keys', '-t', id, '-l', 'Say it again')
+  world.tmux('send-keys', '-t', id, 'Enter')
+  await stream.until(event => event.kind === 'agent.said' && /The person said: Say it again/.test(event.body.text))
+  const back = await runPcc(daemon, ['handback', id])
+  assert.match(back.stdout, /pauses, as you asked.*\nGo on with: pcc resume s-/)
+  await stream.until(isEnd)
+  stream.close()
+  assert.equal(bodiesOf(await world.log(id), 'session.ended')[0]?.status, 'paused')
+})
+
 test('where tmux is missing, a session in it is refused with how to get it, before anything is made for it', async t => {
   const daemon = await startDaemon(t, { env: { PATH: tempDir(t) } })
   const project = tempDir(t)
@@ -81,6 +116,12 @@ test('where tmux is missing, a session in it is refused with how to get it, befo
   assert.match(body.error.next, /apt install tmux/)
   assert.deepEqual((await daemon.call('GET', '/sessions')).body.sessions, [])
 })
+
+/** Runs a command that has to end by itself, with the exit code 0. */
+function runPcc({ home }: DaemonProcess, args: string[]) {
+  const env = { ...bareEnv(home), PCC_HOME: `${home}/pcc` }
+  return promisify(execFile)(process.execPath, [BIN, ...args], { env })
+}
 
 /** The agent reports it in a file that another process writes. */
 async function waitsForPerson(seat: string): Promise<void> {
