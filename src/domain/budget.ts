@@ -201,6 +201,17 @@ export function typedAmount(measure: Measure, amount: number): string {
   return `${digits} ${unit}`
 }
 
+/** The order in which people are told amounts. */
+const AS_TOLD = ['cost_usd', 'tokens', 'turns', 'wall_minutes'] as const
+
+/** A budget in the form that `--budget` accepts. */
+export function typedBudget(limits: BudgetLimits): string {
+  return AS_TOLD.flatMap(measure => {
+    const limit = limits[measure]
+    return limit === undefined ? [] : [typedAmount(measure, limit)]
+  }).join(', ')
+}
+
 /** Describes a budget, as in `the session's budget of 5.00 usd`. */
 export function budgetWords({ scope, measure, limit }: Pick<BudgetUse, 'scope' | 'measure' | 'limit'>): string {
   return `${WHOSE[scope]} budget of ${amountWords(measure, limit)}`
@@ -208,6 +219,9 @@ export function budgetWords({ scope, measure, limit }: Pick<BudgetUse, 'scope' |
 
 /** How the reason of a session begins that waits because the day's budget is spent. */
 export const DAY_IS_SPENT = "The day's budget of "
+
+/** How the reason of a session begins that waits because the budget of its task is spent. */
+export const TASK_IS_SPENT = "The task's budget of "
 
 /** Whose budget is spent and how much of it, as a sentence without its full stop. */
 export function overrunWords(use: BudgetUse): string {
@@ -234,9 +248,7 @@ const WHOSE: Record<BudgetScope, string> = {
 
 /** All amounts that are not zero, separated by commas. */
 export function spentWords(amounts: Amounts): string {
-  const words = (['cost_usd', 'tokens', 'turns', 'wall_minutes'] as const)
-    .filter(measure => amounts[measure] > 0)
-    .map(measure => amountWords(measure, amounts[measure]))
+  const words = AS_TOLD.filter(measure => amounts[measure] > 0).map(measure => amountWords(measure, amounts[measure]))
   return words.length === 0 ? 'nothing' : words.join(', ')
 }
 

@@ -16,7 +16,7 @@ import { openProposals, type Proposals } from './features/proposals.ts'
 import type { GuardWatch } from './guards/watch.ts'
 import type { Accounts } from './limits/accounts.ts'
 import { FailoverWatch } from './limits/choose-agent.ts'
-import { endWaits, hasNewLogin, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
+import { endWaits, goOnWithBudget, hasNewLogin, type WakeOptions, Waker, wakeSession } from './limits/waker.ts'
 import { DISK_REMEDY } from './report/troubles.ts'
 import type { Calendar } from './runs/calendar.ts'
 import type { RunManager } from './runs/runs.ts'
@@ -231,6 +231,11 @@ export class Supervisor {
       if (now?.ended_as !== 'paused' || this.#supervisor.sessions.get(row.id)) throw error
       return resumeIn(now)
     }
+  }
+
+  /** A person has changed the budget of a task: its session goes on if it waited for that. Nobody waits here, because it may wait for its turn. */
+  budgetChanged(task: string): void {
+    void goOnWithBudget(task, (row, reason) => this.resume(row, { reason, actor: 'human' }), this.#supervisor)
   }
 
   /** Resumes a completed session because a task was added to it. */

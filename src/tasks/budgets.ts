@@ -47,6 +47,28 @@ export async function readSpendingTotals(
   return { ...zeros(keys), ...byScope(await store.spending.of(keys, tx)) }
 }
 
+/** The limits of a session with its task: what the task itself may spend replaces, measure by measure, what the settings allow any task. */
+export async function withTaskBudget(
+  budgets: Budgets,
+  { task_id }: Pick<Spender, 'task_id'>,
+  { tasks }: Pick<Store, 'tasks'>,
+  tx?: Tx,
+): Promise<Budgets> {
+  const task = task_id === null ? undefined : await tasks.get(task_id, tx)
+  return task?.budget == null ? budgets : { ...budgets, task: { ...budgets.task, ...JSON.parse(task.budget) } }
+}
+
+/** The limit that a session, or its task, has reached, with all limits that hold for it. */
+export async function findSpent(
+  spender: Spender,
+  settings: Budgets,
+  { store, clock }: { store: Pick<Store, 'spending' | 'tasks'>; clock: Clock },
+): Promise<{ use: BudgetUse; budgets: Budgets } | undefined> {
+  const budgets = await withTaskBudget(settings, spender, store)
+  const use = findOverrun(await readSpendingTotals(spender, { store, clock }), budgets)
+  return use && { use, budgets }
+}
+
 /** Books what was spent, in the caller's transaction, and returns the totals before and after. `parts`: what of it was not work. */
 export async function bookSpending(
   spender: Spender,

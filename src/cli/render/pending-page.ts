@@ -129,6 +129,8 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
     const [row = shown] = shown ? [shown] : rows
     if (!row) return []
     const { yes, no } = meaningOf(row)
+    // A yes is refused as long as the budget is spent.
+    if (row.need?.kind === 'budget') return [row.need.next, `pcc respond ${row.number} --deny${no}`]
     const approve = `pcc respond ${row.number} --approve${row.again ? ' --again' : ''}${yes}`
     return [...(shown ? [approve] : []), `pcc respond ${row.number} --deny${no}`]
   })

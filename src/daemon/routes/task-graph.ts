@@ -57,6 +57,7 @@ export function graphActions(daemon: DaemonContext) {
       const { added, updated, same, over, byTitle } = options.dry_run
         ? await tryImport(imported, where, deps)
         : await store.transaction(tx => importTasks(imported, where, { ...deps, tx }))
+      if (!options.dry_run) for (const { id } of updated) daemon.supervisor.budgetChanged(id)
       return {
         tasks: added.map(mentionTask),
         updated: updated.map(mentionTask),

@@ -23,7 +23,7 @@ const Delete = z.strictObject({ cascade: z.enum(['true']).optional() })
 export type CheckTask = (id: string, before: string) => void
 
 /** What people and programs do with tasks, over the socket and the API alike. */
-export function taskActions(daemon: Pick<DaemonContext, 'store'>) {
+export function taskActions(daemon: Pick<DaemonContext, 'store' | 'supervisor'>) {
   const tasks = getTasks(daemon)
   const { store } = daemon
   const find = async (ref: string, check: CheckTask | undefined, tx: Tx): Promise<Task> => {
@@ -39,11 +39,14 @@ export function taskActions(daemon: Pick<DaemonContext, 'store'>) {
         const { id } = await tasks.submit({ ...rest, session_id: null, text, actor: 'human' }, tx)
         return readTaskJson(id, store, tx)
       }),
-    update: (ref: string, changes: UpdateTask, check?: CheckTask): Promise<TaskView> =>
-      store.transaction(async tx => {
+    async update(ref: string, changes: UpdateTask, check?: CheckTask): Promise<TaskView> {
+      const changed = await store.transaction(async tx => {
         const task = await find(ref, check, tx)
         return tasks.view(await tasks.update(task, changes, tx), tx)
-      }),
+      })
+      if (changes.budget !== undefined) daemon.supervisor.budgetChanged(changed.id)
+      return changed
+    },
     remove: (ref: string, { cascade, check }: { cascade: boolean; check?: CheckTask | undefined }) =>
       store.transaction(async tx => {
         const gone = await tasks.remove(await find(ref, check, tx), { cascade }, tx)

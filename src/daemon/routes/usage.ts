@@ -16,7 +16,7 @@ import { HoldQuota, matchAccounts, type QuotaView, ReleaseQuota, type WaitingSes
 import type { SpendingKey } from '../../store/spending.ts'
 import type { PurposeRow, SessionRow } from '../../store/tables.ts'
 import { readBudgets } from '../../supervisor/session/settings.ts'
-import { calendarDayOf, startOfNextDay } from '../../tasks/budgets.ts'
+import { calendarDayOf, startOfNextDay, withTaskBudget } from '../../tasks/budgets.ts'
 import type { DaemonContext } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { realOrGiven } from './tasks.ts'
@@ -65,7 +65,11 @@ export async function budgetView(project: string | undefined, daemon: DaemonCont
     const budgets = daemon.supervisor.run(row.id)?.settings.budgets ?? (await readSessionBudgets(row, daemon))
     wanted.push({ scope: 'session', key: row.id, name: row.name, budgets })
     const task = row.task_id === null ? undefined : await daemon.store.tasks.get(row.task_id)
-    if (task) wanted.push({ scope: 'task', key: task.id, name: task.title, budgets })
+    if (task)
+      wanted.push({
+        ...{ scope: 'task', key: task.id, name: task.title },
+        budgets: await withTaskBudget(budgets, row, daemon.store),
+      })
   }
   const spent = await daemon.store.spending.of(wanted)
   const parts = await daemon.store.spending.parts(wanted)

@@ -15,6 +15,7 @@ import {
   type PurposeAmounts,
   raiseCommand,
   typedAmount,
+  typedBudget,
 } from '../../domain/budget.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { Limit } from '../../domain/limit.ts'
@@ -25,10 +26,12 @@ import {
   calendarDayOf,
   findBudgetWarnings,
   findOverrun,
+  findSpent,
   readSpendingTotals,
   type Spender,
   type SpendingTotals,
   startOfNextDay,
+  withTaskBudget,
 } from '../../tasks/budgets.ts'
 import {
   eventOf,
@@ -43,6 +46,8 @@ import { tripGuard } from '../session/stop-agent.ts'
 
 export interface BookedSpending {
   totals: SpendingTotals
+  /** The limits of the session and of its task. */
+  budgets: Budgets
   /** Takes the booking back: the transaction failed. */
   undo(): void
 }
@@ -61,11 +66,12 @@ export async function bookSpent(
   try {
     const parts = live.meters.purposes.split(taken.amounts, purposeOf(live))
     const { before, after } = await bookSpending(live.row, taken.amounts, { ...deps, tx, parts })
-    const warnings = findBudgetWarnings(before, after, live.settings.budgets).map(use =>
+    const budgets = await withTaskBudget(live.settings.budgets, live.row, deps.store, tx)
+    const warnings = findBudgetWarnings(before, after, budgets).map(use =>
       eventOf(live, 'budget.warned', { ...use, key: budgetKey(use.scope, live.row, now) }, 'daemon'),
     )
     await tx.append(warnings)
-    return { totals: after, undo: taken.undo }
+    return { totals: after, budgets, undo: taken.undo }
   } catch (error) {
     taken.undo()
     throw error
@@ -142,37 +148,42 @@ export async function bookNow({ live, deps }: SessionContext): Promise<void> {
 
 /** Stops the session if its spending has reached a bound that nobody has raised meanwhile. */
 export async function stopWhenSpent(
-  { totals }: Pick<BookedSpending, 'totals'>,
+  { totals, budgets }: Pick<BookedSpending, 'totals' | 'budgets'>,
   live: LiveSession,
-  { clock }: SessionDeps,
+  { store, clock }: Pick<SessionDeps, 'store' | 'clock'>,
 ): Promise<void> {
-  if (!findOverrun(totals, live.settings.budgets) || live.control.pausing !== undefined) return
+  if (!findOverrun(totals, budgets) || live.control.pausing !== undefined) return
   try {
     live.settings.budgets = await live.settings.budgetsNow()
   } catch (error) {
     live.log.warn({ error }, 'the settings cannot be read; the budgets stay as they were')
   }
-  const use = findOverrun(totals, live.settings.budgets)
-  if (use) tripGuard(live, budgetTrip(use, { id: live.id, consent: live.settings.consent }, clock.now()))
+  const current = await withTaskBudget(live.settings.budgets, live.row, store)
+  const use = findOverrun(totals, current)
+  if (use) tripGuard(live, budgetTrip({ use, budgets: current }, about(live), clock.now()))
 }
 
 /** The ending of a session that may spend nothing more. Checked before an agent is opened or a task begins. */
 export async function endingIfSpent(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
-  const use = findOverrun(await readSpendingTotals(live.row, deps), live.settings.budgets)
-  return use && halted(live, budgetTrip(use, { id: live.id, consent: live.settings.consent }, deps.clock.now()))
+  const spent = await findSpent(live.row, live.settings.budgets, deps)
+  return spent && halted(live, budgetTrip(spent, about(live), deps.clock.now()))
 }
 
 /** Checked before the next task begins: other sessions may have spent the rest of the day's or the project's budget. */
 export async function stopWhenSpentBeforeNext({ live, deps }: SessionContext): Promise<void> {
   const totals = await readSpendingTotals({ ...live.row, task_id: null }, deps)
-  await stopWhenSpent({ totals }, live, deps)
+  await stopWhenSpent({ totals, budgets: live.settings.budgets }, live, deps)
+}
+
+function about({ row, settings: { consent } }: LiveSession): TrippedSession {
+  return { id: row.id, task_id: row.task_id, consent }
 }
 
 /** Refuses to resume a session without budget: the person is told why, and nothing is changed. */
 export async function refuseSpent(row: SessionRow, budgets: Budgets, deps: SessionDeps): Promise<void> {
-  const use = findOverrun(await readSpendingTotals(row, deps), budgets)
-  if (!use) return
-  const { reason, next } = budgetTrip(use, { id: row.id, consent: { autoResume: false } }, deps.clock.now())
+  const spent = await findSpent(row, budgets, deps)
+  if (!spent) return
+  const { reason, next } = budgetTrip(spent, { ...row, consent: { autoResume: false } }, deps.clock.now())
   throw new AppError('budget_spent', { reason, remedy: next })
 }
 
@@ -210,20 +221,35 @@ function spentEvent({ use }: GuardTrip, live: LiveSession): NewEvent[] {
   return use ? [eventOf(live, 'budget.spent', { ...use, key: budgetKey(use.scope, live.row) }, 'daemon')] : []
 }
 
+interface TrippedSession extends Pick<SessionRow, 'id' | 'task_id'> {
+  consent: ResumeConsent
+}
+
 /** Why a session stops whose budget is spent, what helps, and when it resumes by itself: a day's budget is fresh tomorrow. */
-function budgetTrip(use: BudgetUse, { id, consent }: { id: string; consent: ResumeConsent }, now: number): GuardTrip {
+function budgetTrip(spent: SpentBudget, { consent, ...session }: TrippedSession, now: number): GuardTrip {
+  const { use } = spent
   const resumesAt = use.scope === 'day' ? (nextAllowedTime(startOfNextDay(now), consent) ?? undefined) : undefined
-  return { guard: 'budget', reason: overrunWords(use), next: describeRemedy(use, id, resumesAt), resumesAt, use }
+  return { guard: 'budget', reason: overrunWords(use), next: describeRemedy(spent, session, resumesAt), resumesAt, use }
+}
+
+/** The limit that is reached, among all that hold. */
+interface SpentBudget {
+  use: BudgetUse
+  budgets: Budgets
 }
 
 /** How a person raises the budget. */
-function describeRemedy(use: BudgetUse, session: string, resumesAt: number | undefined): string {
+function describeRemedy(
+  { use, budgets }: SpentBudget,
+  { id: session, task_id }: Pick<SessionRow, 'id' | 'task_id'>,
+  resumesAt: number | undefined,
+): string {
   const raised = raiseCommand(use)
   switch (use.scope) {
     case 'session':
       return `Raise it with: pcc resume ${session} --budget "${typedAmount(use.measure, advisedLimit(use))}"`
     case 'task':
-      return `Raise it with: ${raised}, then: pcc resume ${session}`
+      return `Raise it with: pcc task update ${task_id} --budget "${typedBudget({ ...budgets.task, [use.measure]: advisedLimit(use) })}"; it goes on by itself then`
     case 'day':
       return resumesAt === undefined
         ? `Raise it with: ${raised}, then: pcc resume ${session}; tomorrow counts anew`

@@ -7,7 +7,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { Alarm } from '../../base/keyed-worker.ts'
 import type { Log } from '../../base/log.ts'
-import { DAY_IS_SPENT } from '../../domain/budget.ts'
+import { DAY_IS_SPENT, TASK_IS_SPENT } from '../../domain/budget.ts'
 import { type AccountGate, EVERY_ACCOUNT, faultOf, GOES_ON_IN_HOURS } from '../../domain/limit.ts'
 import { NEARLY_USED_UP } from '../../domain/quota.ts'
 import { ACCOUNT_FAULTS } from '../../domain/session.ts'
@@ -122,6 +122,25 @@ export async function endWaits(
     } catch (error) {
       supervisor.log.debug({ session: row.id, error }, 'what it waits for could not be looked at')
     }
+  }
+}
+
+/** Lets the session of a task go on that waited because the task's budget was spent: a person has changed it. Never throws. */
+export async function goOnWithBudget(
+  task: string,
+  resume: (row: SessionRow, reason: string) => Promise<unknown>,
+  { deps, log }: SupervisorContext,
+): Promise<void> {
+  const { tasks, sessions } = deps.store
+  try {
+    const session = (await tasks.get(task))?.session_id
+    const row = session == null ? undefined : await sessions.get(session)
+    if (row?.ended_as !== 'paused' || !row.status_reason?.startsWith(TASK_IS_SPENT)) return
+    await resume(row, "its task's budget was changed").catch(async error => {
+      if (!(error instanceof AppError && error.code === 'budget_spent')) await recordWakeFailure(row, error, deps)
+    })
+  } catch (error) {
+    log.warn({ task, error }, 'its new budget could not be looked at')
   }
 }
 

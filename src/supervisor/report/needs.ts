@@ -81,7 +81,7 @@ function listDecisions({ open, tasks }: Facts): Need[] {
       ...aboutRow(row, tasks),
       key: brokenCheckKey(row) ?? `decision:${row.number}`,
       kind,
-      text: describe(row),
+      text: kind === 'budget' ? row.target : describe(row),
       next: answerTo(row, kind),
     }
   })

@@ -5,9 +5,11 @@ import { faultOf, GOES_ON_IN_HOURS, type Limit } from '../../domain/limit.ts'
 import { NEARLY_USED_UP } from '../../domain/quota.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
+import { withTaskBudget } from '../../tasks/budgets.ts'
 import { endingIfSpent, halted } from '../guards/spending.ts'
 import type { LiveSession, LiveSessionEnding, SessionContext, SessionDeps } from './context.ts'
 import { limited, paused, stopped, waitsForMending } from './endings.ts'
+import { hasMoneyBound } from './settings.ts'
 
 /**
  * The ending of a session whose account is closed: it waits without a process and outside of the line. It claimed no
@@ -30,7 +32,8 @@ export async function beginTask(live: LiveSession, deps: SessionDeps): Promise<L
   const gateEnding = await endingIfShut(live, deps)
   if (gateEnding) return gateEnding
   const budgetEnding = await endingIfSpent(live, deps)
-  if (budgetEnding) return { ...budgetEnding, task: undefined }
+  // A run has claimed the task already: it waits too.
+  if (budgetEnding) return live.row.options.run ? budgetEnding : { ...budgetEnding, task: undefined }
   const { store, tasks } = deps
   const task = await store.transaction(async tx => {
     const claimed = (await tasks.claimNext(live.id, tx)) ?? (await taskClaimedByRun(live, deps, tx))
@@ -42,6 +45,8 @@ export async function beginTask(live: LiveSession, deps: SessionDeps): Promise<L
   if (task) {
     live.row = { ...live.row, task_id: task.id }
     live.agent.attempt = task.attempt
+    if (hasMoneyBound(await withTaskBudget(live.settings.budgets, live.row, store)))
+      live.settings.open.followCost = true
   }
   return endingBetweenTurns({ live, deps })
 }

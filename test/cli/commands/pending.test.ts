@@ -135,7 +135,7 @@ test('the command itself is shown, and a long change is not offered for approval
   assert.match(show(write(99)), /76 more lines; all of them: pcc respond 1 --interactive/)
 })
 
-test('a check that could not run says what yes and no do, and a no says that the task is given up', () => {
+test('trouble says what yes and no do, that a spent budget has to be raised, and that a task is given up', () => {
   const broken = row({ kind: 'error', tool: 'landing', target: 't-1 Tidy up', reason: 'test could not run' })
   const shown = pendingLines({ waiting: [broken], refused: [] }, { terminal: plain(100), now: 0 }).join('\n')
   assert.match(shown, /pcc respond 1 --approve {3}\(tries it again\)\n.*pcc respond 1 --deny {3}\(gives the task up\)/)
@@ -144,6 +144,11 @@ test('a check that could not run says what yes and no do, and a no says that the
     '\n',
   )
   assert.match(several, /, and in 2 more[\s\S]*\(tries all 3 again\)\n.*\(gives up the task of this session alone\)/)
+  const next = 'pcc task update t-1 --budget "2 usd"; it goes on by itself then'
+  const spent = { ...row({ kind: 'error', tool: 'session' }), need: { ...need, kind: 'budget', next } as Need }
+  const ofBudget = pendingLines({ waiting: [spent], refused: [] }, { terminal: plain(100), now: 0 }).join('\n')
+  assert.match(ofBudget, /Respond with: pcc task update t-1 --budget "2 usd"; it goes on/)
+  assert.doesNotMatch(ofBudget, /--approve/, 'a yes would be refused')
   const denied = { ...broken, state: 'denied' as const, verdict: 'deny' as const }
   const answered = answeredLines({ escalation: denied, remembered: false, wasOpen: true, days: 90 }, 100)
   assert.equal(answered.at(-1), 'The task is given up; try it again with: pcc task reset t-1')

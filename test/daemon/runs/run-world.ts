@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import type { BudgetLimits } from '../../../src/domain/budget.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
 import type { RunDetail } from '../../../src/domain/run.ts'
 import type { ScriptedAgent } from '../../supervisor/session/scripted-agent.ts'
@@ -10,7 +11,14 @@ export interface RunWorld extends ScriptedWorld {
   /** Adds a task, after others by name, and returns its id. */
   add(
     title: string,
-    more?: { after?: string[]; feature?: string; priority?: number; max_retries?: number; paths?: string[] },
+    more?: {
+      after?: string[]
+      feature?: string
+      priority?: number
+      max_retries?: number
+      paths?: string[]
+      budget?: BudgetLimits
+    },
   ): Promise<string>
   /** Starts a run and returns the reply. */
   run(more?: object): Promise<RunDetail>

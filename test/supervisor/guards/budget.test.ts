@@ -10,6 +10,7 @@ import { brainContext } from '../../../src/supervisor/session/brain.ts'
 import { bodiesOf } from '../../daemon/agent-sessions.ts'
 import { runWorld } from '../../daemon/runs/run-world.ts'
 import { tempDir } from '../../support/world.ts'
+import { named } from '../runs/scripts.ts'
 import { aLiveSession } from '../session/live-session.ts'
 import { scriptedAgent } from '../session/scripted-agent.ts'
 import { scriptedWorld } from '../session/scripted-world.ts'
@@ -120,6 +121,85 @@ test("a run that waits for the day's budget is one row that needs a person, and 
   world.pass(1)
   assert.equal((await world.over(id)).outcome, 'complete')
   assert.deepEqual(await needs(), [])
+})
+
+test("a task's own budget counts all its attempts: its task waits, others go on, and when it is raised it goes on by itself", async t => {
+  let tries = 0
+  const failure = { kind: 'other', message: 'it broke' } as const
+  const agent = scriptedAgent(prompt => {
+    if (named(prompt) === 'cheap') return spends(0.1)
+    tries += 1
+    return tries === 1 ? { ...spends(0.75), failure } : tries === 2 ? spends(0.5) : spends(0.25)
+  })
+  const world = await runWorld(t, agent)
+  const dear = await world.add('dear', { priority: 1, budget: { cost_usd: 1, turns: 100 } })
+  const cheap = await world.add('cheap')
+  const { id } = await world.run()
+  await world.since(id, ({ kind, body }) => kind === 'task.finished' && (body as { task_id: string }).task_id === cheap)
+  const { attempts } = await world.detail(id)
+  const ofDear = attempts.filter(({ task_id }) => task_id === dear)
+  assert.deepEqual(
+    ofDear.map(({ outcome }) => outcome),
+    ['failed', null],
+    'the second attempt is kept, and no third one follows',
+  )
+  const session = ofDear[1]?.session_id ?? ''
+  const task = async () => (await world.call('GET', `/tasks/${dear}`)).body.task
+  const words = "The task's budget of 1.00 usd is spent (1.25 usd)"
+  assert.deepEqual([(await task()).state, (await task()).reason], ['waiting', words])
+  assert.match((await world.view(session)).reason ?? '', /^The task's budget of 1\.00 usd is spent \(1\.25 usd\)\n/)
+  const needs = async (): Promise<Need[]> => (await world.call('GET', '/needs')).body.needs
+  const next = `pcc task update ${dear} --budget "2 usd, 100 turns"; it goes on by itself then`
+  assert.deepEqual(
+    (await needs()).map(need => [need.kind, need.text, need.next]),
+    [['budget', words, next]],
+  )
+  const spent = bodiesOf(await world.events(session), 'budget.spent')
+  assert.deepEqual(spent, [{ scope: 'task', key: dear, measure: 'cost_usd', spent: 1.25, limit: 1 }])
+  const { scopes } = (await world.call('GET', '/budget')).body as BudgetView
+  assert.deepEqual(scopes.find(({ key }) => key === dear)?.limits, { cost_usd: 1, turns: 100 })
+
+  await world.call('POST', `/tasks/${dear}`, { budget: { cost_usd: 1.2 } })
+  assert.deepEqual([(await task()).state, tries], ['waiting', 2], 'too little changes nothing')
+  await world.call('POST', `/tasks/${dear}`, { budget: { cost_usd: 2 } })
+  assert.equal((await world.over(id)).outcome, 'complete')
+  assert.deepEqual(await needs(), [])
+})
+
+test('a task whose own budget is spent is not begun again, and says what it waits for', async t => {
+  const agent = scriptedAgent((_prompt, calls) => spends(calls === 0 ? 3 : 0.5))
+  const world = await runWorld(t, agent)
+  const id = await world.add('one', { budget: { cost_usd: 2 } })
+  const begun = (run: string) =>
+    world.since(run, ({ kind, body }) => kind === 'session.ended' && isPaused(body as never))
+  const first = await world.run()
+  const { attempts } = await begun(first.id)
+  assert.equal((await world.call('POST', `/runs/${first.id}/stop`, {})).status, 200)
+  await world.over(first.id)
+  assert.equal((await world.call('GET', `/tasks/${id}`)).body.task.state, 'waiting', 'its session can still go on')
+  assert.equal((await world.call('POST', `/tasks/${id}/reset`, {})).body.task.state, 'ready')
+  const calls = agent.calls()
+  const second = await world.run()
+  const [again] = (
+    await world.since(
+      second.id,
+      ({ kind, body, subject }) =>
+        kind === 'session.ended' && isPaused(body as never) && subject !== attempts[0]?.session_id,
+    )
+  ).attempts
+  assert.equal(agent.calls(), calls, 'no model was asked')
+  assert.notEqual(again?.session_id, attempts[0]?.session_id)
+  const { state, reason } = (await world.call('GET', `/tasks/${id}`)).body.task
+  assert.deepEqual([state, reason], ['waiting', "The task's budget of 2.00 usd is spent (3.00 usd)"])
+  const { needs } = (await world.call('GET', '/needs')).body
+  assert.deepEqual(
+    needs.map((need: Need) => need.next),
+    [`pcc task update ${id} --budget "4 usd"; it goes on by itself then`],
+  )
+  const tasks = [{ id, title: 'one', budget: { cost_usd: 4 } }]
+  const imported = await world.call('POST', '/tasks/import', { project: world.project, tasks, update: true })
+  assert.deepEqual([imported.status, imported.body.updated.length], [200, 1], JSON.stringify(imported.body))
+  assert.equal((await world.over(second.id)).outcome, 'complete')
 })
 
 test('a bound that a person raises while a session works holds for that session too', async t => {
