@@ -62,7 +62,7 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
     until,
     ...(interactive && { attach: true }),
   })
-  if (!context.json && !context.quiet) featureHeadLines(feature, { interactive }).forEach(context.out)
+  if (!context.json && !context.quiet) featureHeadLines(feature, { interactive, existing }).forEach(context.out)
   if (flags.detach) return reportFeature(feature, context, EXIT_NOT_READY)
   for (;;) {
     if (feature.session) {

@@ -90,13 +90,21 @@ function describePhase({ phase, session, problem }: FeatureView): { text: string
     : { text: `● ${PHASES[phase].text}`, tone: 'green' }
 }
 
+interface HeadOptions {
+  interactive: boolean
+  /** The feature as it was before the command, if it existed. */
+  existing: FeatureView | undefined
+}
+
 /** Shown before the work begins. */
-export function featureHeadLines(feature: FeatureView, { interactive }: { interactive: boolean }): string[] {
+export function featureHeadLines(feature: FeatureView, { interactive, existing }: HeadOptions): string[] {
   const { name, phase, session } = feature
   if (phase === 'ready' || !session) return []
   const isInterview = interactive && phase === 'interview'
+  const before = existing?.session?.id === session.id ? existing.session.status : undefined
+  const how = before === undefined ? '' : isAtWork(before) ? ' is at work already' : ' was begun before and goes on'
   return [
-    `Feature ${neutral(name)}: ${PHASES[phase].text} (${session.id})`,
+    `Feature ${neutral(name)}${how}: ${PHASES[phase].text} (${session.id})`,
     ...(isInterview
       ? ['Answer what you are asked. "done" as an answer ends the interview; Ctrl+C leaves it for later.']
       : []),
@@ -128,8 +136,17 @@ function nextStepLines({ name, session, phase, problem }: FeatureView): string[]
   if (phase === 'ready') return [`Work through it with: pcc run ${name}`]
   if (session?.status === 'waiting_input') return [`Answer it with: pcc feature create ${name} (or pcc pending)`]
   if (session?.status === 'rate_limited' && problem === null) return ['It goes on by itself when the limit is over.']
-  if (session?.status === 'processing') return [`Watch it with: pcc attach ${session.id}`]
-  return [`Go on with: pcc feature create ${name}`]
+  if (session && problem === null && isAtWork(session.status)) return [`Watch it with: pcc attach ${session.id}`]
+  // A session that waits says for what, and what helps.
+  const why = session?.status === 'paused' && problem === null ? (session.reason ?? '').split('\n') : []
+  return [
+    ...why.filter(line => line !== '').map(line => `  ${neutral(line)}`),
+    `Go on with: pcc feature create ${name}`,
+  ]
+}
+
+function isAtWork(status: string): boolean {
+  return status === 'processing' || status === 'idle'
 }
 
 /** The lines of `pcc feature list`, one for each feature. */

@@ -6,6 +6,7 @@ import type { FeatureRow, SessionRow } from '../../store/tables.ts'
 import { removeDocuments } from '../../tasks/features.ts'
 import { removeFeatureTasks } from '../../tasks/graph.ts'
 import { checkProject } from '../context.ts'
+import { waitsForAccount } from '../session/resume.ts'
 import { collectPhase, type FeatureDeps, moveFeature, newFeature, refuseBegun, skipWrittenPhases } from './create.ts'
 import { beginPhase } from './phases.ts'
 
@@ -81,7 +82,8 @@ export class FeatureManager {
     const onDisk = await this.#deps.keepsEnvironment({ project: row.project, ...row.options })
     kept.keep(id, { ...kept.of(id), ...env }, { onDisk })
     const session = row.session_id === null ? undefined : await store.sessions.get(row.session_id)
-    if (session && goesOnByItself(session)) return row
+    // The environment may hold a new login: a person who has set one types the same command again.
+    if (session && goesOnByItself(session) && !(await waitsForAccount(session, store))) return row
     await store.features.update(id, { problem: null })
     try {
       if (!session) await beginPhase(row, { ...this.#deps, attach })

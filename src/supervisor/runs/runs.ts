@@ -3,13 +3,14 @@ import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
-import { faultOf } from '../../domain/limit.ts'
+
 import type { NotResumed, RunDetail, RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import { findWaitFor } from '../../tasks/graph.ts'
 import { checkProject } from '../context.ts'
+import { waitsForAccount } from '../session/resume.ts'
 import { advanceRun, endRun, noteReason, type RunManagerDeps } from './advance.ts'
 import { findKeptApart } from './choose-task.ts'
 import { openAttempts, SETTLED_BY_PERSON } from './close-attempt.ts'
@@ -209,12 +210,7 @@ export class RunManager {
     const { store } = this.#deps
     for (const { session_id } of await openAttempts(id, store)) {
       const session = await store.sessions.get(session_id)
-      const gate = session?.account == null ? undefined : await store.gates.get(session.account)
-      // A fault stays until a call succeeds, also while a session tries the account.
-      if (gate && faultOf(gate)) return true
-      const isPaused = session?.state === 'ended' && session.ended_as === 'paused'
-      // Work that was sent back to its agent waits for no vendor.
-      if (isPaused && session.retries > 0 && session.options.landing?.told === undefined) return true
+      if (session && (await waitsForAccount(session, store))) return true
     }
     return false
   }

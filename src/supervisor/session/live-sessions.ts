@@ -166,7 +166,10 @@ function keepEnvironment(live: LiveSession, kept: KeptEnvironments, ready: Prepa
   const { brainKeys, otherAgentsEnv, secretVariables, keepEnvironment: onDisk } = ready
   const own = Object.entries(live.settings.open.env).filter(([name]) => !secretVariables.includes(name))
   try {
-    kept.keep(live.id, { ...otherAgentsEnv, ...Object.fromEntries(own), ...brainKeys }, { onDisk })
+    const env = { ...otherAgentsEnv, ...Object.fromEntries(own), ...brainKeys }
+    // The next phases of its feature are begun with the login that this one goes on with.
+    const { feature } = live.row.options
+    for (const id of [live.id, ...(feature ? [feature.id] : [])]) kept.keep(id, env, { onDisk })
   } catch (error) {
     live.log.warn({ error }, 'its environment could not be kept; it will not go on by itself after a restart')
   }

@@ -5,6 +5,7 @@ import type { StartSession } from '../../domain/api.ts'
 import { type Escalation, type EscalationAnswer, isSettled } from '../../domain/escalation.ts'
 import { faultOf } from '../../domain/limit.ts'
 import { openEscalations } from '../../human/escalations.ts'
+import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import {
   isOtherAccount,
@@ -133,6 +134,15 @@ async function mayChangeAccount(
   if (gate && faultOf(gate)) return true
   const [end] = await store.events({ subject: id, kinds: ['session.ended'], tail: 1 })
   return actor === 'human' && end?.kind === 'session.ended' && end.body.failure === 'network'
+}
+
+/** Whether a session waits for an account that a person has to mend, or for a vendor that does not answer. */
+export async function waitsForAccount({ account, state, ended_as, retries, options }: SessionRow, { gates }: Store) {
+  const gate = account === null ? undefined : await gates.get(account)
+  // A fault stays until a call succeeds, also while a session tries the account.
+  if (gate && faultOf(gate)) return true
+  // Work that was sent back to its agent waits for no vendor.
+  return state === 'ended' && ended_as === 'paused' && retries > 0 && options.landing?.told === undefined
 }
 
 /** Adds what is new, such as the report on work that came back. A resumed conversation needs nothing but that. */

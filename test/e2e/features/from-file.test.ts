@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { agentWorld } from '../agent-world.ts'
 import { SCENARIO } from './scenario.ts'
 
@@ -67,4 +68,27 @@ test('a file becomes a spec, a plan and tasks; an edited line of the spec is wha
     [],
   )
   assert.match((await create()).stderr, /The feature "paint" already exists, with its tasks/)
+})
+
+test('a feature that waits for a login goes on in all its phases when the same command is typed with one, and says so', async t => {
+  const { pcc, project } = await agentWorld(t, SCENARIO)
+  const idea = join(project, 'idea.md')
+  writeFileSync(idea, 'Please make the walls blue.\n')
+  const run = (args: string[], env = {}) => pcc.run(['feature', ...args], { cwd: project, env })
+  const began = await run(['create', 'paint', '--from', idea, '--detach'], { ANTHROPIC_API_KEY: '' })
+  assert.match(began.stdout, /^Feature paint: writing the spec \(s-\w+\)\n/)
+  const session = /s-\w+/.exec(began.stdout)?.[0]
+  const show = async () => JSON.parse((await run(['show', 'paint', '--json'])).stdout)
+  while ((await show()).session?.status !== 'paused') await turn()
+  assert.match(
+    (await run(['show', 'paint'])).stdout,
+    /paused\n +Claude Code is not logged in\.\n +Log in with: pcc agents/,
+  )
+
+  const again = await run(['create', 'paint', '--from', idea, '--detach'])
+  assert.match(
+    again.stdout,
+    new RegExp(`^Feature paint was begun before and goes on: writing the spec \\(${session}\\)`),
+  )
+  while ((await show()).phase !== 'ready') assert.notEqual((await show()).session?.status, 'paused')
 })
