@@ -186,7 +186,6 @@ export function openRuns(
 ): RunManager {
   const { kept, log, warm: warmth } = supervisor
   const { store, tasks, clock } = supervisor.deps
-  const waiting = { store, now: () => clock.now() }
   return new RunManager({
     ...{ store, tasks, clock, log, kept, warmth, agentEnv: options.agentEnv, notesLock: notesLock(options.paths) },
     settingsOf: run => runSettings(run, options),
@@ -200,15 +199,15 @@ export function openRuns(
     beginBrief: (task, run) => beginBrief(task, run, { supervisor, options }),
     stop: async (id, reason) => {
       await steering.stop(id, reason)
-      if (await endWithoutProcess(id, stopWaitingSession, waiting)) await steering.stop(id, reason)
+      if (await endWithoutProcess(id, { to: 'stop', reason }, supervisor.deps)) await steering.stop(id, reason)
       kept.forget(id)
     },
     pause: async id => {
       await steering.pause(id)
-      if (await endWithoutProcess(id, pauseWaitingSession, waiting)) await steering.pause(id)
+      if (await endWithoutProcess(id, { to: 'pause' }, supervisor.deps)) await steering.pause(id)
     },
     pauseWaiting: async id => {
-      await endWithoutProcess(id, pauseWaitingSession, waiting)
+      await endWithoutProcess(id, { to: 'pause' }, supervisor.deps)
     },
     resume: async (id, env) => {
       // The daemon may be trying the old login: the new one takes its place as soon as that is over.
@@ -236,14 +235,17 @@ function refuseWithoutDecision(row: SessionRow | undefined): void {
  */
 async function endWithoutProcess(
   id: string,
-  end: typeof stopWaitingSession,
-  { store, now }: { store: SupervisorContext['deps']['store']; now: () => number },
+  how: { to: 'stop'; reason: string } | { to: 'pause' },
+  { store, clock }: Pick<SupervisorContext['deps'], 'store' | 'clock'>,
 ): Promise<boolean> {
   const row = await store.sessions.get(id)
   if (row?.state !== 'ended') return row !== undefined
   const mayRunInTerminal = row.options.host === 'tmux' && row.ended_as === 'paused'
-  const waits = !isOver(row.ended_as) && (end === stopWaitingSession || row.resumes_at !== null || mayRunInTerminal)
-  return waits && !(await end(row, store, now()))
+  const waits = !isOver(row.ended_as) && (how.to === 'stop' || row.resumes_at !== null || mayRunInTerminal)
+  if (!waits) return false
+  const now = clock.now()
+  if (how.to === 'pause') return !(await pauseWaitingSession(row, store, now))
+  return !(await stopWaitingSession(row, store, now, how.reason))
 }
 
 /** Opens the calendar: an entry that is due becomes a run. */

@@ -65,7 +65,8 @@ export async function advanceRun(
     const facts = { ...read, spent: spent ?? read.spent }
     const step = nextStep(facts)
     if (step.do === 'end' && !mayEnd()) return undefined // the run is checked again when its sessions are over
-    if (step.do === 'end' && step.reason === spent) await stopOpenAttempts(run, settings, deps)
+    if (step.do === 'end' && step.reason === spent)
+      await stopOpenAttempts(run, spent.replace(/^its/, "the run's"), { ...deps, settings })
     if (step.do === 'end') {
       const why = step.outcome === 'complete' && facts.unverified ? await deps.whyUnverified(run) : undefined
       const reason = why === undefined ? step.reason : step.reason.replace('unverified', word => `${word} (${why})`)
@@ -197,12 +198,16 @@ export async function endRun(
  * Sessions that wait because the budget is spent would wait for ever: they are stopped, and their tasks are free again. Finished work
  * that waits for a person needs no budget.
  */
-async function stopOpenAttempts(run: RunRow, settings: RunSettings, deps: RunManagerDeps): Promise<void> {
+async function stopOpenAttempts(
+  run: RunRow,
+  reason: string,
+  { settings, ...deps }: RunManagerDeps & { settings: RunSettings },
+): Promise<void> {
   for (const { session_id, task_id } of await openAttempts(run.id, deps.store)) {
     const isFinished = (await findCompletingTask(session_id, deps.store)) !== undefined
     if (isFinished && (await waitsForPerson(session_id, task_id, deps.store))) continue
     await deps
-      .stop(session_id, 'its run was stopped')
+      .stop(session_id, reason)
       .catch(error => deps.log.warn({ run: run.id, session: session_id, error }, 'not stopped'))
   }
   await closeAttempts(run, settings, deps)

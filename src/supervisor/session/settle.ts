@@ -156,10 +156,16 @@ export function cutOffEnding(ending: LiveSessionEnding, live: LiveSession, now: 
 /**
  * Stops a session that no daemon runs: paused, limited, parked, or left behind by a crash. An agent that outlived its daemon
  * in a terminal is ended first, so that no other agent begins beside it. Open escalations are withdrawn. False when the
- * session was resumed after the row was read.
+ * session was resumed after the row was read. With a reason, a run stops it and no person.
  */
-export async function stopWaitingSession(row: SessionRow, store: Store, now: number): Promise<boolean> {
-  return endWaiting(row, { store, now, as: 'stopped', reason: 'stopped by a person' })
+export async function stopWaitingSession(
+  row: SessionRow,
+  store: Store,
+  now: number,
+  reason?: string,
+): Promise<boolean> {
+  const actor = reason === undefined ? 'human' : 'daemon'
+  return endWaiting(row, { store, now, as: 'stopped', reason: reason ?? 'stopped by a person', actor })
 }
 
 /** Pauses such a session, so that it does not go on by itself. One that is paused already stays as it is. */
@@ -168,7 +174,8 @@ export async function pauseWaitingSession(row: SessionRow, store: Store, now: nu
     await endLeftInTerminal(row, 'pause', store)
     return true
   }
-  return endWaiting(row, { store, now, as: 'paused', reason: `paused by a person; go on with: pcc resume ${row.id}` })
+  const reason = `paused by a person; go on with: pcc resume ${row.id}`
+  return endWaiting(row, { store, now, as: 'paused', reason, actor: 'human' })
 }
 
 interface WaitingEnd {
@@ -176,13 +183,14 @@ interface WaitingEnd {
   now: number
   as: 'stopped' | 'paused'
   reason: string
+  actor: 'human' | 'daemon'
 }
 
-async function endWaiting(row: SessionRow, { store, now, as, reason }: WaitingEnd): Promise<boolean> {
+async function endWaiting(row: SessionRow, { store, now, as, reason, actor }: WaitingEnd): Promise<boolean> {
   await endLeftInTerminal(row, as === 'stopped' ? 'stop' : 'pause', store)
   return store.transaction(async tx => {
     if (!(await isStillWaiting(row, store, tx))) return false
-    await tx.append([{ actor: 'human', subject: row.id, kind: 'session.ended', body: { status: as, reason } }])
+    await tx.append([{ actor, subject: row.id, kind: 'session.ended', body: { status: as, reason } }])
     const patch = { state: 'ended', ended_as: as, status_reason: reason, ended_at: now, resumes_at: null } as const
     // A paused session keeps an answer that is on its way to it.
     await store.sessions.update(row.id, as === 'stopped' ? { ...patch, parked: null } : patch, tx)
@@ -195,7 +203,10 @@ async function endWaiting(row: SessionRow, { store, now, as, reason }: WaitingEn
   })
 }
 
-function withdraw(id: string, { store, now, reason, tx }: Omit<WaitingEnd, 'as'> & { tx: Tx }): Promise<void> {
+function withdraw(
+  id: string,
+  { store, now, reason, tx }: Omit<WaitingEnd, 'as' | 'actor'> & { tx: Tx },
+): Promise<void> {
   return openEscalations({ store, clock: { now: () => now } }).withdraw(id, reason, tx)
 }
 

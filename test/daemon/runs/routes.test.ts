@@ -193,6 +193,12 @@ test('a budget is one for the whole run: when it is spent nothing more begins, a
     attempts.map(attempt => attempt.outcome),
     ['done', 'interrupted'],
   )
+  const why = "the run's budget of 3 tokens is spent"
+  assert.equal(attempts[1]?.reason, why)
+  const session = attempts[1]?.session_id ?? ''
+  assert.deepEqual([(await world.view(session)).status, (await world.view(session)).reason], ['stopped', why])
+  const last = (await world.events(session)).findLast(({ kind }) => kind === 'session.ended')
+  assert.deepEqual([last?.actor, last?.body], ['daemon', { status: 'stopped', reason: why }], 'no person did that')
 })
 
 test('what keeps a task from being begun ends the run with the reason, and nobody waits for ever', async t => {
@@ -204,7 +210,7 @@ test('what keeps a task from being begun ends the run with the reason, and nobod
   assert.match(reason ?? '', /\/no\/such\/program/)
 })
 
-test('a run that is stopped now lets go of a task that waits for a person', async t => {
+test('a run that is stopped now keeps the question of a task that waits for a person', async t => {
   const agent = meeting({ ask: [{ asks: true }] })
   const world = await runWorld(t, agent)
   await world.add('ask me')
@@ -213,8 +219,9 @@ test('a run that is stopped now lets go of a task that waits for a person', asyn
   assert.deepEqual([waiting.attempts[0]?.now?.status, waiting.attempts[0]?.now?.decision], ['waiting_input', 1])
   await world.call('POST', `/runs/${id}/stop`, { now: true })
   const { outcome, tasks } = await world.over(id)
-  assert.deepEqual([outcome, tasks], ['interrupted', { ready: 1 }])
-  assert.deepEqual((await world.call('GET', '/escalations')).body.escalations, [])
+  assert.deepEqual([outcome, tasks], ['interrupted', { waiting: 1 }])
+  const { escalations } = (await world.call('GET', '/escalations')).body
+  assert.deepEqual([escalations.length, escalations[0].state], [1, 'open'])
 })
 
 test('guidance stands in the description from then on, and the agent at work is told', async t => {

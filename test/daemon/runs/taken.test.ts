@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { meeting } from '../../supervisor/runs/scripts.ts'
 import { scriptedAgent } from '../../supervisor/session/scripted-agent.ts'
 import { runWorld } from './run-world.ts'
 
@@ -52,6 +53,17 @@ test('pcc task reset of a task at work stops its agent, and another one begins i
     [1, 2],
   )
   assert.notEqual(attempts[0]?.session_id, attempts[1]?.session_id)
+})
+
+test('pcc task reset of a task that waits for a person lets the run begin it anew: nobody has stopped the run', async t => {
+  const agent = meeting({ one: [{ asks: true }] })
+  const world = await runWorld(t, agent)
+  const task = await world.add('one')
+  const { id } = await world.run()
+  await world.since(id, ({ kind }) => kind === 'session.ended')
+  await world.call('POST', `/tasks/${task}/reset`, {})
+  const { outcome, attempts } = await world.over(id)
+  assert.deepEqual([outcome, attempts.map(each => each.outcome)], ['complete', ['interrupted', 'done']])
 })
 
 test('what is said of a whole stops those who work on its parts', async t => {
