@@ -14,11 +14,23 @@ export type DocumentKind = (typeof DOCUMENTS)[number]
 /** Maximum characters of a spec or a plan: more than a person would read, and it fits into every model's context window. */
 export const MAX_DOCUMENT = 200_000
 
-/** The document in an agent's last message: the text between its tags, or else the whole message if it has headings. */
+/**
+ * The document in an agent's last message: the text between its tags, or else from its heading on, if it begins with one, at most a
+ * line that announces it before. Headings without words below them are none.
+ */
 export function documentIn(text: string, kind: DocumentKind): string | undefined {
   const marked = new RegExp(`^[ \\t]*<${kind}>[ \\t]*\\n([\\s\\S]*?)\\n[ \\t]*</${kind}>[ \\t]*$`, 'm').exec(text)?.[1]
-  const document = (marked ?? (/^#{1,3} \S/m.test(text) ? text : '')).trim()
-  return document === '' ? undefined : `${document}\n`
+  const document = (marked ?? /^\s*(?:.*:\s*\n\s*)?(#{1,3} \S[\s\S]*)$/.exec(text)?.[1] ?? '').trim()
+  return saysSomething(document) ? `${document}\n` : undefined
+}
+
+/** A line without words, or with those that stand for what is not written yet. */
+const UNWRITTEN = /^[^\p{L}\p{N}]*(?:(?:todo|tbd|to be (?:done|written|defined))[^\p{L}\p{N}]*)?$/iu
+
+/** Whether a document has a line of its own beside headings, comments and placeholders. */
+function saysSomething(document: string): boolean {
+  const lines = document.replace(/<!--[\s\S]*?-->/g, '').split('\n')
+  return lines.some(line => !/^\s*#/.test(line) && !UNWRITTEN.test(line))
 }
 
 /** Whether a text ends with a document. Questions inside a document are for its readers, not for this turn. */

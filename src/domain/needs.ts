@@ -5,11 +5,12 @@ import { Risk } from './session.ts'
  * Why something waits for a person. `permission`, `question`, `review`: a decision. `refused`: a task cannot go on without a request
  * that was refused. `merge`: a merge is held up or was given up. `gate`: the checks cannot run. `login`, `credit`: an account cannot be
  * used. `vendor`: it does not answer. `trust`: settings and gates of a project are not in force. `budget`: one is spent. `error`, `session`: a session does not go
- * on by itself. `run`: a run stands still. `task`: a failed or cancelled task holds up others.
+ * on by itself. `run`: a run stands still. `feature`: a phase of a feature did not come to its end. `task`: a failed or cancelled task holds
+ * up others.
  */
 export const NEED_KINDS = [
   ...(['permission', 'question', 'review', 'refused', 'merge', 'gate', 'login', 'credit', 'vendor'] as const),
-  ...(['trust', 'budget', 'error', 'session', 'run', 'task'] as const),
+  ...(['trust', 'budget', 'error', 'session', 'run', 'feature', 'task'] as const),
 ] as const
 export type NeedKind = (typeof NEED_KINDS)[number]
 

@@ -11,6 +11,17 @@ test('a document is the text between its tags, or else a text with headings', ()
   assert.equal(documentIn('The mark <spec> within a line is none.', 'spec'), undefined)
 })
 
+test('headings alone, a template and an apology with headings further down are no document', () => {
+  for (const text of [
+    '<spec>\n# Paint\n\n## What it does\n</spec>',
+    '# Paint\n\n- \n- …\n<!-- what it\nis for -->\nTBD.',
+  ])
+    assert.equal(documentIn(text, 'spec'), undefined, text)
+  assert.equal(documentIn('I could not read it.\n\n# What I need\nThe file.', 'spec'), undefined)
+  assert.equal(documentIn('This is the spec:\n\n# Paint\nBlue.', 'spec'), '# Paint\nBlue.\n')
+  assert.equal(documentIn('<spec>\n# 壁\n青い。\n</spec>', 'spec'), '# 壁\n青い。\n')
+})
+
 test('a question inside a document is not a question of the turn', () => {
   assert.equal(endsWithDocument('<spec>\n# A\nShall it shine?\n</spec>\n'), true)
   assert.equal(endsWithDocument('Shall it shine?'), false)

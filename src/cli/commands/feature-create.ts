@@ -20,7 +20,7 @@ import { isOver, shownPath } from '../render/format.ts'
 import { exitCodeFor } from '../render/summary.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../session-env.ts'
 import { attach } from './attach.ts'
-import { featureHeadLines, phaseLines, readyLines } from './feature-show.ts'
+import { askedAgainLines, featureHeadLines, phaseLines, readyLines } from './feature-show.ts'
 
 /** What `pcc feature create` was called with. */
 export interface CreateFlags {
@@ -67,7 +67,9 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
   for (;;) {
     if (feature.session) {
       const code = await watchPhase(feature.session.id, { client, context })
+      const before = feature
       feature = await client.request<FeatureView>('GET', featurePath(feature))
+      if (!context.json && !context.quiet) askedAgainLines(feature, before).forEach(context.out)
       // Otherwise the next phase has begun by itself, or this one is not over: the person left, or it waits or failed.
       const isPhaseOver = feature.session?.status === 'completed' || feature.session === null
       if (!isPhaseOver && feature.problem === null && code === 0) continue

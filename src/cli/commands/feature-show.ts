@@ -111,6 +111,12 @@ export function featureHeadLines(feature: FeatureView, { interactive, existing }
   ]
 }
 
+/** Shown when a phase is begun again because its agent ended without the document. */
+export function askedAgainLines({ phase, session }: FeatureView, before: FeatureView): string[] {
+  if (phase === 'ready' || phase !== before.phase || !session || session.id === before.session?.id) return []
+  return [`Its agent ended without ${PHASES[phase].next}: another one is asked (${session.id})`]
+}
+
 /** Shown when the feature has its tasks. */
 export function readyLines({ name, tasks }: FeatureView): string[] {
   const count = Object.values(tasks).reduce((sum, each) => sum + each, 0)

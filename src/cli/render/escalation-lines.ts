@@ -87,6 +87,7 @@ const TYPES: Record<NeedKind, string> = {
   error: 'Error',
   session: 'Paused',
   run: 'Run',
+  feature: 'Feature',
   task: 'Failed',
 }
 
@@ -269,7 +270,7 @@ export function needsYouLines(reply: NeedsReply, terminal: Terminal, now: number
       const number = (isDecision(row) ? String(row.number) : '–').padStart(4)
       const question = firstLine(questionOf(row))
       if (terminal.width < NARROW) return `${number}  ${cutAtWord(question, terminal.width - 6)}`
-      const head = `${number}  ${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
+      const head = `${number}  ${pad(typeOf(row), 7)}  ${pad(sessionOf(row), sessionWidth)}  `
       const room = Math.max(16, Math.min(QUESTION_WIDTH, terminal.width - widthOf(head) - 12))
       return `${head}${pad(cutAtWord(question, room), room)}  ${ago(now - row.created_at)}`
     }),

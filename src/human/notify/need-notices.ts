@@ -9,7 +9,7 @@ import { type Notice, toSafeLine, toSafeText } from './notice.ts'
 const TELLING: ReadonlySet<EventKind> = new Set([
   ...(['session.ended', 'session.noted', 'session.resumed', 'task.waiting', 'task.failed', 'task.finished'] as const),
   ...(['task.readied', 'task.cancelled', 'task.merging', 'task.verified', 'merge.held_up', 'merge.landed'] as const),
-  ...(['run.started', 'run.held_up', 'run.ended'] as const),
+  ...(['run.started', 'run.held_up', 'run.ended', 'feature.moved'] as const),
 ])
 
 /** Whether what waits for a person may have changed. */
@@ -72,6 +72,7 @@ const HEADINGS: Record<NeedKind, string> = {
   error: 'Failed',
   session: 'A session waits for you',
   run: 'A run waits for you',
+  feature: 'A feature stands still',
   task: 'A failed task holds up others',
 }
 
@@ -84,5 +85,5 @@ const KIND_OF_NEED: Record<NeedKind, NoticeKind> = {
     trust: 'question',
   } as const),
   ...({ merge: 'error', gate: 'error', login: 'error', credit: 'error', vendor: 'error', budget: 'error' } as const),
-  ...({ error: 'error', session: 'error', run: 'error', task: 'error' } as const),
+  ...({ error: 'error', session: 'error', run: 'error', feature: 'error', task: 'error' } as const),
 }

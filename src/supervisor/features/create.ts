@@ -202,13 +202,25 @@ async function readLastResult(session: string, { store }: CollectDeps): Promise<
   return done?.result ?? ''
 }
 
+/** How often a phase is begun that ends without its document, before a person is asked. */
+const MOST_TRIES = 2
+
+/** Whether an agent is asked for a document that the one before it did not write. After a person has said to try again, it counts anew. */
+export async function mayAskAgain({ id, project, phase }: FeatureRow, { store }: CollectDeps): Promise<boolean> {
+  const sessions = await store.sessions.list({ project })
+  const tries = sessions.filter(
+    ({ options: { feature }, ended_as }) => feature?.id === id && feature.phase === phase && ended_as === 'completed',
+  )
+  return tries.length % MOST_TRIES !== 0
+}
+
 /** Why a phase had no result: what its agent said instead, and that the person may write the document too. */
 async function describeMissingDocument(row: FeatureRow, session: string, kind: DocumentKind, deps: CollectDeps) {
   const result = cleanLine(await readLastResult(session, deps))
     .slice(0, MAX_QUOTE)
     .toWellFormed()
   const instead = result === '' ? 'it said nothing' : `it said: ${result}`
-  return `Its session ${session} ended without a ${kind}; ${instead}\nTry again, or write it yourself: ${documentPath(row, kind)}`
+  return `Its session ${session} ended without a ${kind}: no text between <${kind}> and </${kind}>; ${instead}\nTry again, or write it yourself: ${documentPath(row, kind)}`
 }
 
 /** How much is quoted of what an agent said instead of a document. */

@@ -7,7 +7,15 @@ import { removeDocuments } from '../../tasks/features.ts'
 import { removeFeatureTasks } from '../../tasks/graph.ts'
 import { checkProject } from '../context.ts'
 import { waitsForAccount } from '../session/resume.ts'
-import { collectPhase, type FeatureDeps, moveFeature, newFeature, refuseBegun, skipWrittenPhases } from './create.ts'
+import {
+  collectPhase,
+  type FeatureDeps,
+  mayAskAgain,
+  moveFeature,
+  newFeature,
+  refuseBegun,
+  skipWrittenPhases,
+} from './create.ts'
 import { beginPhase } from './phases.ts'
 
 export interface ContinueFeature {
@@ -145,7 +153,11 @@ export class FeatureManager {
       return
     }
     if (session.ended_as !== 'completed') return // it resumes: at its time, or with an answer
-    const moved = await moveFeature(row, await collectPhase(row, session.id, this.#deps), this.#deps)
+    const collected = await collectPhase(row, session.id, this.#deps)
+    // The row keeps its session until the next one takes its place: a daemon that dies in between repeats this.
+    if (collected.problem && isPhaseWanted(row) && (await mayAskAgain(row, this.#deps)))
+      return beginPhase(row, { ...this.#deps, isRetry: true })
+    const moved = await moveFeature(row, collected, this.#deps)
     if (moved.phase === 'ready') return this.#deps.kept.forget(id)
     if (moved.problem === null && isPhaseWanted(moved)) await beginPhase(moved, this.#deps)
   }

@@ -19,12 +19,12 @@ const TITLES: Record<WorkPhase, string> = {
 /** Starts the session of a feature's phase. The feature's row gets the session in the transaction that inserts it. */
 export async function beginPhase(
   row: FeatureRow,
-  { attach, ...deps }: FeatureDeps & { attach?: boolean | undefined },
+  { attach, isRetry, ...deps }: FeatureDeps & { attach?: boolean | undefined; isRetry?: true },
 ): Promise<void> {
   const { store, tasks, kept, agentEnv, clock } = deps
   const { id, project, name, phase, options } = row
   if (phase === 'ready') return
-  const prompt = phasePrompt(phase, await readMaterial(row, store))
+  const prompt = [phasePrompt(phase, await readMaterial(row, store)), ...(isRetry ? [RETRY] : [])].join('\n\n')
   const env = kept.of(id) ?? agentEnv
   const keys = brainKeysIn(env)
   const { settings, ...session } = options
@@ -140,6 +140,9 @@ ${READ_ONLY}
 }
 
 const SPEC_FORM = `Your last message is the spec in Markdown, between a line <spec> and a line </spec>: a heading with its name; what it is for; what it does, point by point; acceptance criteria that can be checked; what is not part of it; open questions. Use the person's own words where they are clear.`
+
+const RETRY =
+  'Another agent has ended this without the document. Only your last message counts, and the lines around the document are part of it: send all of it there.'
 
 function formatAnswers(answers: readonly InterviewAnswer[]): string {
   return fenceText(answers.map(({ question, answer }) => `Q: ${question}\nA: ${answer}`).join('\n\n'))

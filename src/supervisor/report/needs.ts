@@ -38,7 +38,7 @@ interface Facts extends NeedsDeps {
 type Source = (facts: Facts) => Promise<Need[]> | Need[]
 const SOURCES: readonly Source[] = [
   ...[listDecisions, listUnchecked, listRefusals, listHeldUpMerges, listAccounts, listUntrusted],
-  ...[listSessions, listPausedRuns, listObstacles, listStrandingTasks, listOutages],
+  ...[listSessions, listPausedRuns, listObstacles, listFeatures, listStrandingTasks, listOutages],
 ]
 
 /** Everything that waits for a person: every list, count, report and notification is made from this. */
@@ -324,6 +324,22 @@ function listPausedRuns({ openRuns }: Facts): Need[] {
     text: `The run of ${targetName(target)} is paused: ${firstLine(reason ?? '')}`,
     next: `pcc resume ${id}`,
   }))
+}
+
+/** Features that halted. One whose session a person has stopped does not wait for them, and a decision about its session has a row of its own. */
+async function listFeatures({ store, open }: Facts): Promise<Need[]> {
+  const halted = (await store.features.list({ open: true })).filter(({ problem }) => problem !== null)
+  const needs: Need[] = []
+  for (const { id, project, name, session_id, problem, updated_at } of halted) {
+    const session = session_id === null ? undefined : await store.sessions.get(session_id)
+    if (session?.ended_as === 'stopped' || open.some(row => row.session_id === session_id)) continue
+    needs.push({
+      ...{ ...NOTHING_MORE, key: `feature:${id}`, kind: 'feature', project, session_id, since: updated_at },
+      text: `Feature ${name} stands still. ${firstLine(problem ?? '')}`,
+      next: `pcc feature create ${name} --project ${quoteForShell(project)}`,
+    })
+  }
+  return needs
 }
 
 /** What keeps tasks of running runs from beginning: one row for each project and cause. */

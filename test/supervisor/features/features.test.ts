@@ -74,14 +74,21 @@ test('each phase of a feature is begun with the agent that was named for it', as
 test('the same --from again goes on; another file, or one after an interview began, is refused for what is so', async t => {
   const { create, begun, ends, now } = await aShop(t)
   const first = await create({ from: 'blue walls', until: 'spec' })
-  await ends(first.session_id, 'I do not know.')
+  await ends(first.session_id, 'Sorry.')
+  const asked = await now()
+  assert.deepEqual([asked.phase, asked.problem, begun.length], ['spec', null, 2], 'another agent is asked')
+  assert.match(begun[1]?.prompt ?? '', /blue walls[\s\S]*Another agent has ended this without the document/)
+  await ends(asked.session_id, 'I do not know.')
   const halted = await now()
-  assert.match(halted.problem ?? '', /ended without a spec; it said: I do not know\.\n.*write it yourself: .*spec\.md$/)
+  assert.match(
+    halted.problem ?? '',
+    /ended without a spec: no text between <spec> and <\/spec>; it said: I do not know\.\n.*write it yourself: .*spec\.md$/,
+  )
   await assert.rejects(create({ from: 'red walls' }), /"paint" has begun without it, so --from would be ignored/)
   const again = await create({ from: 'blue walls' })
-  assert.equal(begun.length, 2)
+  assert.equal(begun.length, 3)
   assert.equal(again.problem, null)
-  await ends(again.session_id, '<spec>\n# Paint\n</spec>')
+  await ends(again.session_id, '<spec>\n# Paint\nBlue.\n</spec>')
   await now()
   await assert.rejects(create({ from: 'red walls' }), /has a spec already \(.*spec\.md\)/)
 })
@@ -112,12 +119,13 @@ test('nothing is begun that lies behind the phase where a person wants to stop',
 test('a file that a person wrote after a halt is not asked of an agent again, and never written over', async t => {
   const { create, begun, ends, now, file, write } = await aShop(t)
   await ends((await create({ from: 'blue walls' })).session_id, 'Sorry.')
-  await now()
+  await ends((await now()).session_id, '<spec>\n# Paint\n</spec>')
+  assert.match((await now()).problem ?? '', /ended without a spec/)
   write('spec', '# Mine\n')
   const planning = await create()
-  assert.deepEqual([planning.phase, planning.problem, begun.length], ['plan', null, 2])
+  assert.deepEqual([planning.phase, planning.problem, begun.length], ['plan', null, 3])
   write('plan', '- [ ] Mine too\n')
-  await ends(planning.session_id, '<plan>\n# Theirs\n</plan>')
+  await ends(planning.session_id, '<plan>\n# Theirs\nA brush.\n</plan>')
   assert.equal((await now()).phase, 'tasks')
   assert.deepEqual(
     [readFileSync(file('spec'), 'utf8'), readFileSync(file('plan'), 'utf8')],
@@ -129,7 +137,7 @@ test('an empty file is no spec: it is named, and what the agent wrote is taken w
   const { create, ends, now, file, write, store } = await aShop(t)
   const row = await create({ from: 'blue walls', until: 'spec' })
   write('spec', '\n')
-  await ends(row.session_id, '<spec>\n# Paint\n</spec>')
+  await ends(row.session_id, '<spec>\n# Paint\nBlue.\n</spec>')
   assert.match((await now()).problem ?? '', /spec\.md cannot be used: it is empty; write it, or remove it/)
   await now()
   assert.equal((await store.events({ subject: row.id, kinds: ['feature.moved'] })).length, 2, 'looking writes nothing')

@@ -68,6 +68,31 @@ test('what a session waits for says that its worktree was deleted, and names the
   assert.equal(need?.next, `pcc worktree restore ${id}`)
 })
 
+test('a feature whose phase did not come to its end waits for a person, except where they stopped it', async t => {
+  const { store, session, list } = await world(t)
+  const row = { project: PROJECT, phase: 'spec', source: null, options: {}, until: 'tasks', draft: [] } as const
+  const times = { created_at: 5, updated_at: 9 }
+  const insert = (name: string, problem: string | null, session_id: string | null = null) =>
+    store.transaction(tx =>
+      store.features.insert({ ...row, ...times, id: `f-${name}`, name, problem, draft: [], session_id }, tx),
+    )
+  await session('s-1', { state: 'ended', ended_as: 'stopped' })
+  await insert('paint', 'Its session s-9 ended without a spec\nTry again')
+  await insert('sky', 'Its session s-1 was stopped', 's-1')
+  await insert('sea', null)
+  assert.deepEqual(
+    (await list()).needs.map(({ kind, text, next, since }) => [kind, text, next, since]),
+    [
+      [
+        'feature',
+        'Feature paint stands still. Its session s-9 ended without a spec',
+        `pcc feature create paint --project ${PROJECT}`,
+        9,
+      ],
+    ],
+  )
+})
+
 test('a task that a person resets begins without its earlier refusals; what it is refused again is listed', async t => {
   const { store, tasks, escalations, add, claim, list } = await world(t)
   const { id } = await add('tidy up')

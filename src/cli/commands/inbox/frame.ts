@@ -95,7 +95,7 @@ function listLines(
   return shown.map(row => {
     const number = isDecision(row) ? String(row.number) : '–'
     const isNarrow = terminal.width < NARROW
-    const about = isNarrow ? '' : `${pad(typeOf(row), 6)}  ${pad(sessionOf(row), sessionWidth)}  `
+    const about = isNarrow ? '' : `${pad(typeOf(row), 7)}  ${pad(sessionOf(row), sessionWidth)}  `
     const head = `${number.padStart(4)}  ${about}`
     const when = isNarrow ? '' : ago(now - row.created_at)
     const room = Math.max(8, terminal.width - head.length - when.length - 5)
