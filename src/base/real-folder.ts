@@ -15,6 +15,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { isInside } from './is-inside.ts'
+import { decodeNames, encodeNames } from './names.ts'
 
 /** A folder that is held open: its entries stay those of this folder, even if somebody puts a link where its path led. */
 export interface RealFolder extends AsyncDisposable {
@@ -45,7 +46,7 @@ export async function openRealFolder(
 }
 
 async function openFolder(path: string): Promise<RealFolder | undefined> {
-  const handle = await open(path, FOLDER_ONLY).catch(() => undefined)
+  const handle = await open(encodeNames(path), FOLDER_ONLY).catch(() => undefined)
   if (!handle) return undefined
   // Linux looks such a path up in the open folder; elsewhere only the moment between check and use is left.
   const base = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : path
@@ -99,8 +100,8 @@ async function closeFolder(folder: RealFolder | undefined): Promise<undefined> {
 }
 
 /**
- * Removes a file, a link or a folder with all that is in it. Nothing behind a link is touched. False if the path passes
- * through a link or a missing folder: then nothing is removed.
+ * Removes a file, a link or a folder with all that is in it, whatever bytes its name has. Nothing behind a link is touched. False if the
+ * path passes through a link or a missing folder: then nothing is removed.
  */
 export async function removeInside(root: string, path: string): Promise<boolean> {
   await using parent = await openRealFolder(root, dirname(path))
@@ -131,7 +132,7 @@ async function settleAll<T>(works: Promise<T>[]): Promise<T[]> {
 
 async function unlinkUnlessFolder(path: string): Promise<boolean> {
   try {
-    await unlink(path)
+    await unlink(encodeNames(path))
     return false
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
@@ -145,9 +146,9 @@ async function unlinkUnlessFolder(path: string): Promise<boolean> {
 async function removeFolder(parent: RealFolder, name: string): Promise<void> {
   {
     await using folder = await openFolder(parent.at(name))
-    if (folder) await removeEntries(folder, await readdir(folder.at('.')))
+    if (folder) await removeEntries(folder, (await readdir(folder.at('.'), 'buffer')).map(decodeNames))
   }
-  await rmdir(parent.at(name))
+  await rmdir(encodeNames(parent.at(name)))
 }
 
 /** A path below a folder. No link on the way is followed. */

@@ -145,3 +145,13 @@ for (const side of ['from', 'to'])
     const copied = join(root, side === 'to' ? 'aside' : 'to/deep', '.cache/key')
     assert.equal(readFileSync(copied, 'utf8'), 'harmless')
   })
+
+test('a folder is removed with files and folders in it whose names are not UTF-8', async t => {
+  const root = tempDir(t)
+  const odd = (name: string) => Buffer.concat([Buffer.from(`${root}/out/`), Buffer.from(name, 'latin1')])
+  mkdirSync(join(root, 'out'))
+  mkdirSync(odd('\xff'))
+  writeFileSync(odd('\xff/\xe9.txt'), 'x\n')
+  assert.equal(await removeInside(root, 'out'), true)
+  assert.deepEqual(readdirSync(root), [])
+})

@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { decodeNames, encodeNames } from '../names.ts'
 import { withWholePath } from '../search-path.ts'
 import { findProgram } from './find-program.ts'
 import { brandCommand, HELPER_MARKER } from './marker.ts'
@@ -14,6 +15,8 @@ export interface ShortCommand {
   timeoutMs: number
   /** The limit of each output stream. A program that prints more is ended, because half a list is useless. */
   maxBytes: number
+  /** It prints names of files, which need not be text (`decodeNames`). Its input may always hold such names. */
+  printsNames?: boolean | undefined
   /** Few of them run, so the fork server is not started for it. */
   seldom?: true
 }
@@ -96,7 +99,11 @@ export async function runInThisProcess(run: ShortCommand, signal?: AbortSignal):
   child.stdout.on('data', collect(out))
   child.stderr.on('data', collect(err))
   child.stdin.on('error', () => undefined) // the program did not read its input; its exit code tells the rest
-  child.stdin.end(run.input ?? '')
+  child.stdin.end(encodeNames(run.input ?? ''))
+  const decode = (chunks: Buffer[]) => {
+    const bytes = Buffer.concat(chunks)
+    return run.printsNames ? decodeNames(bytes) : bytes.toString()
+  }
   const settle = (result: ShortCommandResult) => {
     clearTimeout(timeout)
     clearTimeout(closing)
@@ -105,7 +112,7 @@ export async function runInThisProcess(run: ShortCommand, signal?: AbortSignal):
   }
   child.on('error', error => settle(notRun(error.message)))
   child.on('close', (code, killedBy) =>
-    settle(cutOff ?? ended(code, killedBy, [Buffer.concat(out).toString(), Buffer.concat(err).toString()])),
+    settle(cutOff ?? ended(code, killedBy, [decode(out), Buffer.concat(err).toString()])),
   )
   return promise
 }

@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import { readRegularFile } from '../../base/files.ts'
+import { decodeNames, encodeNames } from '../../base/names.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
 import { openRealFolder, removeInside } from '../../base/real-folder.ts'
 import { git, gitSeries } from './git.ts'
@@ -134,7 +135,7 @@ async function fillFreshIndex(top: string, env: Record<string, string>): Promise
   if (!filled.ok) return filled.stderr.trim()
   const marked = lines.filter(line => /^s/i.test(line)).map(line => line.slice(line.indexOf('\t') + 1))
   if (marked.length === 0 || !(await isSparse(top))) return undefined
-  const missing = marked.filter(path => !lstatSync(join(top, path), { throwIfNoEntry: false }))
+  const missing = marked.filter(path => !lstatSync(encodeNames(join(top, path)), { throwIfNoEntry: false }))
   const left = await git(top, ['update-index', '-z', '--skip-worktree', '--stdin'], { env, input: missing.join('\0') })
   return left.ok ? undefined : left.stderr.trim()
 }
@@ -209,7 +210,7 @@ function parseIndexFile(file: Buffer): IndexMarks | undefined {
     const length = flags & 0xfff
     // The length of a very long name is not in the flags, only its end is known; an index with ids of 32 bytes fails this check.
     if (end < 0 || (length < 0xfff && end - at - ENTRY_BYTES !== length)) return undefined
-    const name = () => file.toString('utf8', at + ENTRY_BYTES, end)
+    const name = () => decodeNames(file.subarray(at + ENTRY_BYTES, end))
     if (flags & 0x8000) marks.unseen.push(name())
     if (file.readUInt32BE(at + MODE_AT) === SUBMODULE) marks.submodules.push(name())
     at += (end - at + 8) & ~7
@@ -278,7 +279,7 @@ export async function findUnseen(
 const IN_LETTERS = { withFileTypes: true, encoding: 'latin1' } as const
 
 function textOf(letters: string): string {
-  return Buffer.from(letters, 'latin1').toString()
+  return decodeNames(Buffer.from(letters, 'latin1'))
 }
 
 const PATIENCE_MS = 10_000

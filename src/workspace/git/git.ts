@@ -9,7 +9,10 @@ import { findGitFolder, type GitFolder, readGitFolder } from './git-folder.ts'
 import { whyGitMustNotWrite } from './git-folder-links.ts'
 import { type HardenedCall, hardenCall, readTrustedDirectories } from './harden.ts'
 
-/** How a call of git ended. `code` is null if git is missing, was killed, or printed too much: `stderr` says which. */
+/**
+ * How a call of git ended. `code` is null if git is missing, was killed, or printed too much: `stderr` says which. Names in a list (`-z`) are exact:
+ * as input for another call they are the same bytes, also where they are not text (names.ts).
+ */
 export interface GitResult {
   ok: boolean
   stdout: string
@@ -134,11 +137,13 @@ async function runSafely(
 
 /**
  * Finds a word by which git would write a file of any name or run a program. No call needs one, so it comes from a file that an agent has
- * written where a commit was expected. Git also understands such words when they are cut short.
+ * written where a commit was expected. Git also understands such words when they are cut short. A name that is not UTF-8 would become another one
+ * on its way to git: only input and output carry it.
  */
 function findForbiddenWord(args: readonly string[]): string | undefined {
   const end = args.indexOf('--')
-  return args.slice(0, end < 0 ? args.length : end).find(arg => FORBIDDEN.test(arg))
+  const options = args.slice(0, end < 0 ? args.length : end)
+  return options.find(arg => FORBIDDEN.test(arg)) ?? args.find(arg => !arg.isWellFormed())?.toWellFormed()
 }
 
 const FORBIDDEN = /^--(ou|index-o|exe|upload-p|open-f|ext-|textc)/
@@ -182,7 +187,8 @@ async function run(
       ? { command, args: args[0] ?? [] }
       : { command: '/bin/sh', args: ['-c', seriesScript(command, { args, asked }, nonce)] }
   const call = await fenceCall(folder, { directory, ...inner, program: command, asked, env })
-  const end = await runShort({ ...call, cwd: directory, env, input, timeoutMs, maxBytes }, signal)
+  const printsNames = asked.some(([, ...words]) => words.includes('-z'))
+  const end = await runShort({ ...call, cwd: directory, env, input, timeoutMs, maxBytes, printsNames }, signal)
   const { code, stdout, stderr, why } = end
   return why === undefined
     ? { ok: code === 0, stdout, stderr, code }

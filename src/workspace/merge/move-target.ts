@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs'
 import { join } from 'node:path'
 import { crashPoint } from '../../base/crash-point.ts'
+import { encodeNames } from '../../base/names.ts'
 import type { MergeQueueKey } from '../../store/task-stores.ts'
 import { type CheckoutStatus, type GitOperation, installIndex, readCheckoutStatus } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
@@ -209,7 +210,7 @@ function parentPaths(path: string): string[] {
 
 function kindAt(path: string): 'file' | 'folder' | undefined {
   try {
-    const stats = lstatSync(path, { throwIfNoEntry: false })
+    const stats = lstatSync(encodeNames(path), { throwIfNoEntry: false })
     return stats && (stats.isDirectory() ? 'folder' : 'file')
   } catch {
     return undefined // one of its parents is a file, which is checked by itself

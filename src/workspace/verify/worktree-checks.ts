@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { encodeNames } from '../../base/names.ts'
 import { openRealFolder, removeInside } from '../../base/real-folder.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
@@ -10,6 +10,7 @@ import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import {
   CACHES_IN_PACKAGES,
+  hidesWrites,
   INSTALLED_FOLDERS,
   isToolData,
   readDependencyFolder,
@@ -150,7 +151,8 @@ async function findLateFiles(
 ): Promise<string[]> {
   const note = await readNote(top)
   if (note.ready === null) return [] // it was set up before this was noted
-  const isLate = lateBy(note)
+  // Where change times do not tell, nobody knows what a file held then.
+  const isLate = (await hidesWrites(top)) ? () => true : lateBy(note)
   const ours = [...note.dependencies.map(({ folder }) => folder), ...left]
   const isOurs = (path: string) => ours.some(known => path === known || path.startsWith(`${known}/`))
   const folders = new Set(listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)))
@@ -183,10 +185,11 @@ async function collectLate(
     const files = folder ? [...folder.entries, ...folder.compiled, ...folder.private] : []
     const found = files.filter(entry => isLate(join(path, entry.path), entry.changed))
     if (files.length === 0) {
-      const stats = await lstat(join(top, path)).catch(() => undefined)
-      // Every use of an empty folder changes its change time. A path that is not there has a name that is no text.
+      const stats = await lstat(encodeNames(join(top, path))).catch(() => undefined)
+      // Every use of an empty folder changes its change time.
       const changed = stats?.isDirectory() ? stats.birthtimeMs || stats.ctimeMs : stats?.ctimeMs
-      if (changed === undefined ? path.includes('\ufffd') : isLate(path, changed)) late.push(path)
+      // Nobody reads the times in a folder whose name is not UTF-8.
+      if (changed !== undefined && (!path.isWellFormed() || isLate(path, changed))) late.push(path)
     } else if (found.length === files.length) late.push(path)
     else late.push(...found.map(entry => join(path, entry.path)))
   }
@@ -212,7 +215,8 @@ export async function endGates(
   const now = isPassed ? await noteGated(top, began) : Date.now()
   if (aside.length === 0) return
   await waitForNextTick(now) // what comes back must not look as if a gate had made it
-  for (const path of aside) if (!existsSync(join(top, path))) await moveBetween(asideOf(top), top, path)
+  for (const path of aside)
+    if (!(await lstat(encodeNames(join(top, path))).catch(() => undefined))) await moveBetween(asideOf(top), top, path)
   await rm(asideOf(top), { recursive: true, force: true })
 }
 
@@ -222,7 +226,7 @@ async function moveBetween(from: string, to: string, path: string): Promise<bool
   await using target = await openRealFolder(to, dirname(path), { make: true })
   if (!source || !target) return false
   try {
-    await rename(source.at(basename(path)), target.at(basename(path)))
+    await rename(encodeNames(source.at(basename(path))), encodeNames(target.at(basename(path))))
     return true
   } catch {
     return false // it is gone, or something is in its place

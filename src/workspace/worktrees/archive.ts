@@ -2,6 +2,7 @@ import { lstat, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readRegularFile } from '../../base/files.ts'
+import { encodeNames } from '../../base/names.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
 import { type GitOptions, git, isRepositoryBusy } from '../git/git.ts'
@@ -60,7 +61,7 @@ function pathInStatus(line: string): string | undefined {
 }
 
 async function existingPaths(top: string, paths: string[], below = ''): Promise<string[]> {
-  const stats = await Promise.all(paths.map(path => lstat(join(top, path, below)).catch(() => undefined)))
+  const stats = await Promise.all(paths.map(path => lstat(encodeNames(join(top, path, below))).catch(() => undefined)))
   return paths.filter((_, index) => stats[index] !== undefined)
 }
 
@@ -149,7 +150,8 @@ async function findBehindLinks(top: string, paths: readonly string[]): Promise<S
   const isBehind = (folder: string): Promise<boolean> => {
     const isKnown = known.get(folder)
     if (isKnown) return isKnown
-    const isLink = async () => (await lstat(join(top, folder)).catch(() => undefined))?.isSymbolicLink() ?? false
+    const isLink = async () =>
+      (await lstat(encodeNames(join(top, folder))).catch(() => undefined))?.isSymbolicLink() ?? false
     const found = isBehind(dirname(folder)).then(isAbove => isAbove || isLink())
     known.set(folder, found)
     return found

@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { constants, existsSync } from 'node:fs'
-import { lstat, opendir, readdir, rename } from 'node:fs/promises'
+import { lstat, opendir, readdir, rename, statfs } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { readRegularFile } from '../../base/files.ts'
 import { openGuard } from '../../base/process/guardian.ts'
 import { copyInside, openRealFolder, type PathBelow, removeInside } from '../../base/real-folder.ts'
 import { INSTALLED } from '../../domain/package-managers.ts'
@@ -260,7 +261,7 @@ export interface DependencyFolder {
   placed: number
   /** The latest change time of any entry. */
   latest: number
-  /** A hash of all paths and inodes. */
+  /** A hash of all paths and inodes, and of all contents where change times do not tell (`hidesWrites`). */
   names: string
   entries: DependencyEntry[]
   /** Files that Python has compiled: it would run them instead of their sources, and makes them again where they are missing. */
@@ -269,7 +270,25 @@ export interface DependencyFolder {
   private: DependencyEntry[]
   /** Whether it holds a pipe or the like. */
   isOdd: boolean
+  hidesWrites: boolean
 }
+
+/** File systems in memory: what is written through a mapping leaves every time as it was. */
+const IN_MEMORY = new Set([0x01021994, 0x858458f6])
+
+/** Whether files of a folder can be changed without a new change time. */
+export async function hidesWrites(folder: string): Promise<boolean> {
+  const type = process.platform === 'linux' && (await statfs(folder).catch(() => undefined))?.type
+  return typeof type === 'number' && IN_MEMORY.has(type >>> 0)
+}
+
+/** The content of a file of a file system in memory, as a hash. */
+export async function hashContent(path: string): Promise<string> {
+  const content = await readRegularFile(path, LARGEST_FILE, { follow: false }).catch(() => '')
+  return createHash('sha256').update(content).digest('hex')
+}
+
+const LARGEST_FILE = 2_000_000_000
 
 /** How many files are read at once: more only fill the queue of the file system. */
 const AT_ONCE = 64
@@ -287,6 +306,8 @@ export async function readDependencyFolder(
     private: [] as DependencyEntry[],
   }
   const { entries, compiled } = found
+  const isHidden = await hidesWrites(folder)
+  const contents = new Map<DependencyEntry, string>()
   const open = [{ at: '', own: top.ctimeMs, placed: 0, isCache: false }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { at, own, placed, isCache } = next
@@ -309,7 +330,9 @@ export async function readDependencyFolder(
           const stats = await lstat(join(folder, path)).catch(() => undefined)
           const kind = !stats ? 'odd' : entry.isFile() ? 'file' : entry.isSymbolicLink() ? 'link' : 'odd'
           const changed = Math.max(isCache ? placed : 0, stats?.ctimeMs ?? Date.now())
-          return { path, changed, placed, inode: stats?.ino ?? 0, kind }
+          const read: DependencyEntry = { path, changed, placed, inode: stats?.ino ?? 0, kind }
+          if (isHidden && kind === 'file') contents.set(read, await hashContent(join(folder, path)))
+          return read
         }),
       )
       for (const entry of read) {
@@ -321,13 +344,15 @@ export async function readDependencyFolder(
   const records = found.private.filter(({ path }) => RECORDS.has(path))
   const latest = [...entries, ...records].reduce((most, { changed }) => Math.max(most, changed), 0)
   const names = createHash('sha256')
-  for (const line of entries.map(({ path, inode }) => `${path}\0${inode}\0`).sort()) names.update(line)
+  const lineOf = (entry: DependencyEntry) => `${entry.path}\0${entry.inode}\0${contents.get(entry) ?? ''}`
+  for (const line of entries.map(lineOf).sort()) names.update(line)
   return {
     placed: top.ctimeMs,
     latest,
     names: names.digest('hex'),
     ...found,
     isOdd: entries.some(({ kind }) => kind === 'odd'),
+    hidesWrites: isHidden,
   }
 }
 

@@ -125,7 +125,7 @@ async function restoreFromProject(
   const { mended, added } = await mirrorFolder({
     mine: { root: worktree.top, path: noted.folder },
     theirs: { root: source.project, path: relative(inside, noted.folder) },
-    ...{ now, project, since: noted.latest, onlySame },
+    ...{ now, project, since: now.hidesWrites ? 0 : noted.latest, onlySame },
   })
   const reports = added.length > 0 ? [addedReport(noted.folder, added)] : []
   if (mended.length === 0) return reports
@@ -181,8 +181,8 @@ function unknownFolderReport(folder: string): DependencyReport {
   return { kind: 'unknown', text, folder }
 }
 
-async function dropCompiled(top: string, noted: NotedDependencies, { compiled }: DependencyFolder): Promise<void> {
-  const late = compiled.filter(({ changed }) => changed > noted.latest)
+async function dropCompiled(top: string, noted: NotedDependencies, now: DependencyFolder): Promise<void> {
+  const late = now.compiled.filter(({ changed }) => now.hidesWrites || changed > noted.latest)
   await Promise.all(late.map(({ path }) => removeInside(top, join(noted.folder, path))))
 }
 

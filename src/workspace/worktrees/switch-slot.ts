@@ -6,6 +6,7 @@ import { removeInside } from '../../base/real-folder.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { findUnseen, installIndex, readIndexFile, readIndexMarks } from '../git/checkout-state.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
+import { hidesWrites } from './dependencies.ts'
 import { findAdminFolder, gitErrorLine } from './worktree.ts'
 import { replaceBeside } from './worktree-note.ts'
 
@@ -31,6 +32,8 @@ export async function switchSlot(
   const why = await emptyAdminFolder(own)
   if (why !== undefined) return doubt(why)
   if (!(await installIndex(own, savedIndexOf(row.top)))) return doubt('the index from before its last task is missing')
+  // Where change times do not tell, all files are written anew.
+  if (await hidesWrites(row.top)) await git(row.top, ['read-tree', '--empty'])
   crashPoint('slot.before-switch')
   const switched = await checkOut(row, isReserved)
   if (!switched.ok) return doubt(gitErrorLine(switched.stderr))

@@ -4,7 +4,14 @@ import { openRealFolder, removeInside } from '../../base/real-folder.ts'
 import { INSTALLED, LOCK_FILE, MANIFEST } from '../../domain/package-managers.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
-import { type DependencyEntry, type DependencyFolder, readDependencyFolder, waitForNextTick } from './dependencies.ts'
+import {
+  type DependencyEntry,
+  type DependencyFolder,
+  hashContent,
+  hidesWrites,
+  readDependencyFolder,
+  waitForNextTick,
+} from './dependencies.ts'
 import type { WorktreeSettings } from './worktree.ts'
 import { type NotedWarmFile, readNote, writeNote } from './worktree-note.ts'
 
@@ -54,7 +61,8 @@ async function isUnchanged(row: WorktreeRow, noted: NotedWarmFile): Promise<bool
   if (noted.copied && (await fingerprintSource(row, noted.folder)) !== noted.source) return false
   const now = await readState(top, noted.folder)
   if (!now || now.latest > noted.latest || now.names !== noted.names) return false
-  const late = now.private.filter(({ changed }) => changed > noted.all)
+  const isLate = ({ path, changed }: DependencyEntry) => changed > noted.all || (now.hidesWrites && IN_CACHE.test(path))
+  const late = now.private.filter(isLate)
   const caches = late.filter(({ path }) => IN_CACHE.test(path))
   if (caches.length < late.length) return false
   for (const { path } of caches) await removeInside(top, join(noted.folder, path))
@@ -64,19 +72,22 @@ async function isUnchanged(row: WorktreeRow, noted: NotedWarmFile): Promise<bool
 /** Files that tools write again by themselves: compiled Python, and caches in `node_modules`. */
 const IN_CACHE = /(^|\/)__pycache__\/|^\.(cache|vite|vite-temp|vitest)\/|\.tsbuildinfo$/
 
-interface FileState extends Pick<DependencyFolder, 'placed' | 'latest' | 'names'> {
+interface FileState extends Pick<DependencyFolder, 'placed' | 'latest' | 'names' | 'hidesWrites'> {
   private: DependencyEntry[]
 }
 
 /** The state of a file, a link or a folder; undefined if it is missing, or holds anything else. */
 async function readState(top: string, path: string): Promise<FileState | undefined> {
   const stats = await lstat(join(top, path)).catch(() => undefined)
-  if (stats?.isFile() || stats?.isSymbolicLink())
-    return { placed: 0, latest: stats.ctimeMs, names: stats.isFile() ? 'file' : 'link', private: [] }
+  if (stats?.isFile() || stats?.isSymbolicLink()) {
+    const isHidden = await hidesWrites(top)
+    const names = stats.isSymbolicLink() ? 'link' : isHidden ? await hashContent(join(top, path)) : 'file'
+    return { placed: 0, latest: stats.ctimeMs, names, private: [], hidesWrites: isHidden }
+  }
   const folder = await readDependencyFolder(join(top, path), { all: true })
   if (!folder || folder.isOdd) return undefined
-  const { placed, latest, names, compiled } = folder
-  return { placed, latest, names, private: [...folder.private, ...compiled] }
+  const { compiled, private: own, ...state } = folder
+  return { ...state, private: [...own, ...compiled] }
 }
 
 /** Installers write these last: where none of them changed in the project's folder, its packages are those that were copied. */

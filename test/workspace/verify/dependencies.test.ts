@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -19,15 +20,23 @@ import { readCommandCaps } from '../../../src/workspace/command/command-caps.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
-import { openWorktreeFixture, type WorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
+import {
+  folderInMemory,
+  openWorktreeFixture,
+  type WorktreeFixture,
+  write,
+  writeThroughMapping,
+} from '../worktrees/worktree-fixture.ts'
 
 const RUNNER = 'node_modules/.bin/check'
 const guard = openGuard()
+const ON_LINUX = { skip: process.platform !== 'linux' && 'only Linux has /dev/shm' }
 
 /** A project whose test command is a program of its dependencies, which fails on a file that holds "wrong". */
-async function world(t: TestContext, setup?: string) {
+async function world(t: TestContext, setup?: string, root?: string) {
   const files = { '.gitignore': 'node_modules\n*.tsbuildinfo\n', 'package.json': '{}\n', 'work.txt': 'right\n' }
-  const made = await openWorktreeFixture(t, { files, settings: setup === undefined ? {} : { setup } })
+  const settings = setup === undefined ? {} : { setup }
+  const made = await openWorktreeFixture(t, { files, settings, ...(root !== undefined && { root }) })
   write(made.project, {
     [RUNNER]: '#!/bin/sh\n! grep -q wrong work.txt\n',
     'node_modules/lib/package.json': '{"version":"1.0.0"}\n',
@@ -175,11 +184,12 @@ test('with a set-up command, dependencies that were changed along with the manif
 })
 
 /** A project in which nothing is installed, and a worktree of it in which the agent has worked. */
-async function bareWorld(t: TestContext, files: Record<string, string>, setup?: string) {
+async function bareWorld(t: TestContext, files: Record<string, string>, setup?: string, root?: string) {
   const ignored = 'node_modules\n*.pth\n.env\nout\n'
   const made = await openWorktreeFixture(t, {
     files: { '.gitignore': ignored, 'package.json': '{}\n', 'work.txt': 'right\n' },
     settings: setup === undefined ? {} : { setup },
+    ...(root !== undefined && { root }),
   })
   const worktree = await made.make()
   write(worktree.top, files)
@@ -298,11 +308,21 @@ test('what git cannot list is not there for the gates, and back afterwards', asy
   for (const path of all) assert.equal(existsSync(join(top, path)), true, path)
 })
 
-test('an ignored file whose name is no text cannot be moved away, so no gate is believed', async t => {
+test('ignored files and folders whose names are not UTF-8 are not there for the gates, and back afterwards', async t => {
   const { top, look } = await bareWorld(t, { 'work.txt': 'b\n' })
-  writeFileSync(Buffer.concat([Buffer.from(`${top}/`), Buffer.from([0xff]), Buffer.from('.pth')]), 'x\n')
+  const odd = (name: string) => Buffer.concat([Buffer.from(`${top}/`), Buffer.from(name, 'latin1')])
+  writeFileSync(odd('\xff.pth'), 'x\n')
+  mkdirSync(odd('\xfe.pth'))
+  writeFileSync(odd('\xfe.pth/\xfd'), 'x\n')
+  assert.equal((await look('test "$(echo *.pth)" = "*.pth"')).status, 'passed')
+  assert.deepEqual([existsSync(odd('\xff.pth')), existsSync(odd('\xfe.pth/\xfd'))], [true, true])
+})
+
+test('an odd name within an ignored folder cannot be moved away, so no gate is believed', async t => {
+  const { top, look } = await bareWorld(t, { 'work.txt': 'b\n', 'out/b': 'b\n' }, 'mkdir -p out && echo a > out/a')
+  writeFileSync(Buffer.concat([Buffer.from(`${top}/out/`), Buffer.of(0xff)]), 'x\n')
   const result = await look('true')
-  assert.deepEqual([result.status, result.findings.map(({ code }) => code)], ['broken', ['dependencies.lost']])
+  assert.deepEqual([result.status, result.findings[0]?.code], ['broken', 'dependencies.lost'])
 })
 
 test('a submodule that the set-up command filled is filled anew if the agent changed it', async t => {
@@ -343,4 +363,26 @@ test('what gates that failed have made is not there for the next ones, ignored o
   assert.equal((await look('mkdir -p out && echo x > out/impl && echo x > impl.js && false')).status, 'failed')
   const second = await look('test ! -e out/impl && test ! -e impl.js', 2)
   assert.equal(second.status, 'passed', JSON.stringify(second.checks))
+})
+
+test('in memory, installed files that were changed without a new change time are not believed', ON_LINUX, async t => {
+  const { worktree, look } = await world(t, undefined, join(folderInMemory(t), 'worktrees'))
+  assert.equal((await look()).status, 'failed')
+  const file = join(worktree.top, RUNNER)
+  const before = statSync(file).ctimeMs
+  writeThroughMapping(file, '#!/bin/sh\nexit 0;\n')
+  assert.deepEqual([statSync(file).ctimeMs, readFileSync(file, 'utf8').slice(0, 18)], [before, '#!/bin/sh\nexit 0;\n'])
+  const result = await look(2)
+  assert.equal(result.status, 'failed', 'the runner is as in the project again')
+  assert.match(
+    result.findings.map(({ text }) => text).join(),
+    /Installed files were changed.*node_modules\/\.bin\/check/,
+  )
+})
+
+test('in memory, an ignored file of the set-up that was changed so is not there for the gates', ON_LINUX, async t => {
+  const root = join(folderInMemory(t), 'worktrees')
+  const { top, look } = await bareWorld(t, {}, 'mkdir out && echo good > out/b', root)
+  writeThroughMapping(join(top, 'out/b'), 'evil\n')
+  assert.equal((await look('! grep -q evil out/b')).status, 'passed')
 })

@@ -118,3 +118,36 @@ test('what an agent puts under the id of an earlier check is found, and what a g
   rmSync(join(fixture.worktree.top, '../run'), { recursive: true })
   assert.deepEqual(await check({ test: 'node test.js' }), ['broken', 'git.forged'])
 })
+
+/** A name with a byte that is no UTF-8. */
+const odd = (top: string) => Buffer.concat([Buffer.from(`${top}/check`), Buffer.of(0xff), Buffer.from('.sh')])
+const SHOW = 'cat check?.sh 2>/dev/null || cat check*'
+
+test('a tracked file whose name is not UTF-8 stays in the commit as the gates see it, whatever the index says', async t => {
+  const work = await openVerifyFixture(t, { 'a.txt': 'a\n' })
+  const file = odd(work.worktree.top)
+  writeFileSync(file, 'echo base\n')
+  work.git('add', '-A')
+  work.git('commit', '-qm', 'with an odd name')
+  const worktree = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
+  work.write('a.txt', 'b\n')
+  const honest = await verify(work.request({ place: worktree }, { commands: { test: SHOW } }), work.deps())
+  assert.equal(honest.status, 'passed', JSON.stringify(honest.findings))
+  assert.equal(work.git('diff', '--name-only', worktree.base, honest.commit ?? ''), 'a.txt', 'nothing was deleted')
+  writeFileSync(file, 'echo other\n')
+  const changed = await verify(work.request({ place: worktree, round: 2 }, { commands: { test: SHOW } }), work.deps())
+  assert.match(work.git('diff', worktree.base, changed.commit ?? ''), /^\+echo other$/m)
+  assert.equal(changed.status, 'failed')
+  assert.match(
+    changed.findings.map(({ text }) => text).join(),
+    /The name of check\ufffd\.sh is not UTF-8: give it another name/,
+  )
+})
+
+test('a new file whose name is not UTF-8 is committed and sent back, because gates would see what nobody reviews', async t => {
+  const work = await openVerifyFixture(t)
+  writeFileSync(odd(work.worktree.top), 'exit 0\n')
+  const result = await verify(work.request({}, { commands: { test: 'true' } }), work.deps())
+  assert.equal(work.git('ls-tree', '-r', '--name-only', result.commit ?? ''), 'a.txt\n"check\\377.sh"')
+  assert.deepEqual([result.status, result.findings.map(({ code }) => code)], ['failed', ['diff.name']])
+})

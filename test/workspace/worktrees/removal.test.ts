@@ -309,3 +309,12 @@ test('files that a gate’s command made are no reason to keep a merged worktree
   await noteGateMadeFiles(worktree.top, ['report.xml'], true)
   assert.deepEqual(await world.remove(worktree), { kind: 'removed' })
 })
+
+test('a new file whose name is not UTF-8 is archived with the rest', async t => {
+  const world = await openWorktreeFixture(t)
+  const worktree = await world.make()
+  writeFileSync(Buffer.concat([Buffer.from(`${worktree.top}/notes`), Buffer.of(0xe9), Buffer.from('.txt')]), 'mine\n')
+  const removal = await world.remove(worktree)
+  assert.ok(removal.kind === 'archived', JSON.stringify(removal))
+  assert.match(world.git('ls-tree', '-r', '--name-only', removal.ref), /^"notes\\351\.txt"$/m)
+})

@@ -10,24 +10,24 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { keepSlot } from '../../../src/workspace/worktrees/slots.ts'
 import type { WorktreeSettings } from '../../../src/workspace/worktrees/worktree.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
-import { insertRun, openWorktreeFixture, write } from './worktree-fixture.ts'
+import { folderInMemory, insertRun, openWorktreeFixture, write, writeThroughMapping } from './worktree-fixture.ts'
 
 // Dependencies stay in a slot for the next task, if nobody has changed them since they were set up.
 
-async function openWarmWorld(t: TestContext, settings: Partial<WorktreeSettings> = {}) {
+async function openWarmWorld(t: TestContext, settings: Partial<WorktreeSettings> = {}, root?: string) {
   const project = gitProject(t, {
     '.gitignore': 'node_modules/\nmade/\n',
     'package.json': '{}\n',
     'a.txt': 'a\n',
     'twin/index.js': 'evil\n',
   })
-  const fixture = await openWorktreeFixture(t, { project, settings })
+  const fixture = await openWorktreeFixture(t, { project, settings, ...(root !== undefined && { root }) })
   const { store } = fixture.deps
   await insertRun(store, project)
   let count = 0
@@ -155,3 +155,28 @@ test('the set-up command runs again only if a manifest changed, or something tha
   await world.next(current)
   assert.equal(count(), 6, 'another command')
 })
+
+const ON_LINUX = { skip: process.platform !== 'linux' && 'only Linux has /dev/shm' }
+
+test(
+  'in memory, where a file can change without a new change time, what differs does not stay for the next task',
+  ON_LINUX,
+  async t => {
+    const world = await openWarmWorld(t, {}, join(folderInMemory(t), 'worktrees'))
+    write(world.project, { 'node_modules/m/index.js': 'good\n', 'node_modules/.package-lock.json': '{}\n' })
+    let current = await world.next()
+    const file = join(current.top, 'node_modules/m/index.js')
+    const { ino, ctimeMs } = statSync(file)
+    current = await world.next(current)
+    assert.equal(statSync(file).ino, ino, 'nothing was changed')
+    writeThroughMapping(file, 'evil\n')
+    assert.deepEqual([readFileSync(file, 'utf8'), statSync(file).ctimeMs], ['evil\n', ctimeMs])
+    // Git reads files again that are as young as the index.
+    const later = Date.now() / 1000 + 10
+    utimesSync(join(dirname(current.top), `.${basename(current.top)}.pcc-index`), later, later)
+    writeThroughMapping(join(current.top, 'a.txt'), 'e\n')
+    await world.next(current)
+    assert.equal(readFileSync(file, 'utf8'), 'good\n')
+    assert.equal(readFileSync(join(current.top, 'a.txt'), 'utf8'), 'a\n')
+  },
+)

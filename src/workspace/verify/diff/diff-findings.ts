@@ -67,17 +67,20 @@ export async function readChange(asked: Asked): Promise<DiffChange | undefined> 
   if (!folder) return undefined
   const place = { ...asked, directory: folder.top }
   // Nearly every change fits into one call.
-  const all = await readWhole(place, [])
-  if (all && all.length <= MOST_FILES) return { files: all, unread: [], unchanged: await readNeighbours(place, all) }
+  const whole = await readWhole(place, [])
+  if (whole && whole.length <= MOST_FILES)
+    return { files: whole, unread: [], unchanged: await readNeighbours(place, whole) }
   const listed = await git(
     place.directory,
     ['diff', '--name-only', '-z', '--no-renames', '--no-ext-diff', '--ignore-submodules=none', base, head, '--'],
     { signal, env: objects },
   )
   if (!listed.ok) return undefined
-  const paths = listed.stdout.split('\0').filter(path => path !== '')
+  const all = listed.stdout.split('\0').filter(path => path !== '')
+  // A name that is not UTF-8 cannot be an argument.
+  const paths = all.filter(path => path.isWellFormed())
   const files: DiffFile[] = []
-  const unread = paths.slice(MOST_FILES)
+  const unread = [...all.filter(path => !path.isWellFormed()), ...paths.slice(MOST_FILES)]
   for (let from = 0; from < Math.min(paths.length, MOST_FILES); from += BATCH) {
     const read = await readFiles(place, paths.slice(from, Math.min(from + BATCH, MOST_FILES)))
     files.push(...read.files)

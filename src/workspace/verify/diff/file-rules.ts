@@ -123,6 +123,21 @@ function binaryFindings(file: DiffFile): DiffFinding[] {
 
 const MEDIA = /\.(png|jpe?g|gif|webp|avif|ico|icns|bmp|tiff?|svgz|woff2?|ttf|otf|eot|mp3|ogg|wav|mp4|webm|pdf)$/i
 
+/** Files of which git and other programs see different names or contents. */
+export const sameFileRule: DiffRule = change =>
+  change.files.flatMap(file => {
+    if (file.status === 'deleted') return []
+    // A byte that is no text is shown so.
+    if (file.path.includes('\ufffd'))
+      return [block('diff.name', `The name of ${file.path} is not UTF-8: give it another name.`, at(file))]
+    const line = /^\.gitattributes$/i.test(nameOf(file.path)) && file.added.find(({ text }) => ENCODING.test(text))
+    if (!line) return []
+    const text = `${file.path} makes git write files in another encoding: what is reviewed is not what runs.`
+    return [block('diff.encoding', text, { ...at(file), line: line.line })]
+  })
+
+const ENCODING = /\sworking-tree-encoding=/
+
 /** Conflict markers of git. `=======` alone underlines a heading in documents. */
 export const mergeMarkerRule: DiffRule = change =>
   change.files.flatMap(file => {

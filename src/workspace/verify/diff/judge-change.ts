@@ -2,7 +2,7 @@ import type { Finding } from '../../../domain/evidence.ts'
 import type { DiffChange, DiffSettings } from './change.ts'
 import { checkerRule } from './checker-rule.ts'
 import { installRule, launcherRule, shimRule, thresholdRule } from './config-rules.ts'
-import { binaryRule, fits, mergeMarkerRule, pathRule, secretRule, sizeRule } from './file-rules.ts'
+import { binaryRule, fits, mergeMarkerRule, pathRule, sameFileRule, secretRule, sizeRule } from './file-rules.ts'
 import { lintRule } from './lint-rule.ts'
 import { mockRule, riggedRule } from './rigged-rule.ts'
 import type { DiffFinding, DiffRule } from './rule.ts'
@@ -27,7 +27,15 @@ const TAMPERING_RULES: readonly DiffRule[] = [
   lintRule,
 ]
 
-const RULES: readonly DiffRule[] = [sizeRule, pathRule, secretRule, binaryRule, mergeMarkerRule, ...TAMPERING_RULES]
+const RULES: readonly DiffRule[] = [
+  sizeRule,
+  pathRule,
+  secretRule,
+  binaryRule,
+  sameFileRule,
+  mergeMarkerRule,
+  ...TAMPERING_RULES,
+]
 
 /** Most findings of a report, since nobody reads more. Blocking ones come first. */
 const MOST_FINDINGS = 60

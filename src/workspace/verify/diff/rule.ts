@@ -7,6 +7,8 @@ export const DIFF_CODES = {
   'diff.unread': 'A file was not checked: it is too large, or there are too many files.',
   'diff.secret': 'Something that looks like a key, a token or a password was added. It is never shown.',
   'diff.binary': 'A file that is not text was added or changed.',
+  'diff.name': 'The name of a file is not UTF-8: programs would look at another file than git does.',
+  'diff.encoding': 'Git is told to write files in another encoding: what is reviewed is not what runs.',
   'diff.merge-marker': 'A line that git leaves in conflicts (`<<<<<<<`) was added.',
   'diff.mode': 'A file was made executable, or became or ceased to be a link.',
   'diff.link': 'A link leads out of the repository: the gates saw files that are in no commit.',

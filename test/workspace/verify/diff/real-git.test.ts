@@ -153,3 +153,12 @@ test('no change is told as such', async t => {
     [['diff.empty', 'note']],
   )
 })
+
+test('files that git writes in another encoding than they are stored in are found, because nobody reviews what runs', async t => {
+  const before = { '.gitattributes': '*.js text\n', 'a.js': 'a\n' }
+  const found = await between(t, before, { '.gitattributes': '*.js text working-tree-encoding=UTF-7\n', 'a.js': 'b\n' })
+  assert.deepEqual(brief(found), ['block diff.encoding .gitattributes'])
+  const macro = { 'lib/.gitattributes': '[attr]other working-tree-encoding=EBCDIC-US\n' }
+  assert.deepEqual(brief(await between(t, before, macro)), ['block diff.encoding lib/.gitattributes'])
+  assert.deepEqual(await between(t, before, { '.gitattributes': '*.js text\n*.sh eol=lf\n' }), [])
+})
