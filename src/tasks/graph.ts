@@ -52,7 +52,7 @@ function waysPast(blocker: Task, { id, project }: Pick<Task, 'id' | 'project'>):
     case 'failed':
       return `Try ${blocker.id}, which failed, again with: pcc task reset ${blocker.id}`
     case 'cancelled':
-      return `Do it without ${blocker.id}, which was cancelled: pcc task deps rm ${id} ${blocker.id}`
+      return `Do it without ${blocker.id}, which was cancelled: pcc task deps rm ${blocker.id} ${id}`
     case 'ready':
     case 'blocked':
       return `Run the tasks in their order with: pcc run ${quoteForShell(project)}`

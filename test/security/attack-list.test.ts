@@ -51,6 +51,7 @@ test('of everything that once worked, a real agent that does it in a run gets no
   const programs = ['git', 'sh', 'bwrap', 'tmux', 'unshare', 'ss'].map(name => `node_modules/.bin/${name}`)
   const project = gitProject(t, {
     'package.json': '{"scripts":{"test":"node tests/evil.js"}}\n',
+    'src/x.sh': 'rm -rf ~/Documents\ncat ~/.ssh/id_rsa\n',
     ...Object.fromEntries(programs.map(name => [name, `#!/bin/sh\necho ran >> ${victims}/path\n`])),
   })
   for (const name of programs) chmodSync(join(project, name), 0o755)
@@ -58,7 +59,6 @@ test('of everything that once worked, a real agent that does it in a run gets no
   const files = {
     'tests/evil.js': attackScript(target),
     'test.sh': `echo ran >> ${victims}/gate\n`,
-    'src/x.sh': 'rm -rf ~/Documents\ncat ~/.ssh/id_rsa\n',
     'evil.patch': PATCH,
     'x.jq': 'env\n',
     'plant.js': plantScript(victims),

@@ -111,7 +111,7 @@ test('what is held is shown as held, release says when nothing was, and what is 
   )
   const over = await pcc.run(['quota', 'hold', 'done'])
   assert.deepEqual([over.code, over.stdout], [2, ''])
-  assert.match(over.stderr, /Session s-cccccc is over \(completed\)/)
+  assert.match(over.stderr, /Session s-cccccc is over: nothing is left in its queue/)
 })
 
 test('release reports a limit that keeps an account closed; --now opens it and tries', async t => {

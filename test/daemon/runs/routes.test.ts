@@ -292,7 +292,7 @@ test('a run of one task that comes after others is refused and names them; so is
   await world.call('POST', `/tasks/${one}/cancel`)
   assert.equal(
     (await refused('/runs')).next,
-    `Do it without ${one}, which was cancelled: pcc task deps rm ${two} ${one}`,
+    `Do it without ${one}, which was cancelled: pcc task deps rm ${one} ${two}`,
   )
 })
 

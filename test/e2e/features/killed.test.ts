@@ -21,7 +21,7 @@ conversations:
         tools: [{ mcp__pcc__ask_human: { question: Who is it for? } }]
       - when: { not: { history_contains: the landlord } }
         tools: [{ mcp__pcc__ask_human: { question: Who is it for? } }]
-    otherwise: { text: "<spec>\\n# Paint\\n</spec>" }
+    otherwise: { text: "<spec>\\n# Paint\\nThe walls are blue.\\n</spec>" }
   - match: You plan how a feature
     turns:
       - latency: 3000
@@ -76,8 +76,8 @@ conversations:
   - match: You write the spec
     turns:
       - latency: 3000
-        text: "<spec>\\n# Paint\\n</spec>"
-    otherwise: { text: "<spec>\\n# Paint\\n</spec>" }
+        text: "<spec>\\n# Paint\\nThe walls are blue.\\n</spec>"
+    otherwise: { text: "<spec>\\n# Paint\\nThe walls are blue.\\n</spec>" }
 `
 
 test('killed while a spec is written from a file, it is written all the same, and told to who waits for it', async t => {
@@ -90,7 +90,7 @@ test('killed while a spec is written from a file, it is written all the same, an
   await kill(pcc)
   const { phase, session, problem, spec } = JSON.parse(await said)
   assert.deepEqual([phase, session, problem], ['plan', null, null])
-  assert.equal(readFileSync(spec.path, 'utf8'), '# Paint\n')
+  assert.equal(readFileSync(spec.path, 'utf8'), '# Paint\nThe walls are blue.\n')
   assert.equal(child.exitCode ?? (await once(child, 'exit'))[0], 0)
 })
 

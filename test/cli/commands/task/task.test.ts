@@ -88,7 +88,9 @@ test('cancelling a task says what can never begin without it and what to type, a
       remove,
     ],
   ])
-  const { stdout } = await pcc.run(['run', wall, '--dry-run'], { cwd })
+  const alone = await pcc.run(['run', wall, '--dry-run'], { cwd })
+  assert.ok(alone.stderr.includes(`Do it without ${base}, which was cancelled: ${remove}`), alone.stderr)
+  const { stdout } = await pcc.run(['run', '.', '--dry-run'], { cwd })
   assert.ok(stdout.replaceAll(/\s+/g, ' ').includes(`which is cancelled. Let it begin without that: ${remove}`), stdout)
   writeFileSync(join(cwd, 'more.md'), '- [ ] Paint it\n')
   const graph = await good('import', 'more.md')
