@@ -15,8 +15,8 @@ export interface ShortCommand {
   timeoutMs: number
   /** The limit of each output stream. A program that prints more is ended, because half a list is useless. */
   maxBytes: number
-  /** It prints names of files, which need not be text (`decodeNames`). Its input may always hold such names. */
-  printsNames?: boolean | undefined
+  /** What it prints if that need not be text: names of files (`decodeNames`), or bytes, one letter each. Its input may always hold such names. */
+  prints?: 'names' | 'bytes' | undefined
   /** Few of them run, so the fork server is not started for it. */
   seldom?: true
 }
@@ -102,7 +102,8 @@ export async function runInThisProcess(run: ShortCommand, signal?: AbortSignal):
   child.stdin.end(encodeNames(run.input ?? ''))
   const decode = (chunks: Buffer[]) => {
     const bytes = Buffer.concat(chunks)
-    return run.printsNames ? decodeNames(bytes) : bytes.toString()
+    if (run.prints === 'names') return decodeNames(bytes)
+    return bytes.toString(run.prints === 'bytes' ? 'latin1' : 'utf8')
   }
   const settle = (result: ShortCommandResult) => {
     clearTimeout(timeout)

@@ -29,6 +29,8 @@ export interface GitOptions {
   /** The limit of each stream. A call that prints more is killed: half a list is worth nothing. */
   maxBytes?: number | undefined
   signal?: AbortSignal | undefined
+  /** It prints what need not be text: each letter of the output is a byte. */
+  printsBytes?: true
 }
 
 const PATIENCE_MS = 60_000
@@ -187,8 +189,12 @@ async function run(
       ? { command, args: args[0] ?? [] }
       : { command: '/bin/sh', args: ['-c', seriesScript(command, { args, asked }, nonce)] }
   const call = await fenceCall(folder, { directory, ...inner, program: command, asked, env })
-  const printsNames = asked.some(([, ...words]) => words.includes('-z'))
-  const end = await runShort({ ...call, cwd: directory, env, input, timeoutMs, maxBytes, printsNames }, signal)
+  const prints = options.printsBytes
+    ? 'bytes'
+    : asked.some(([, ...words]) => words.includes('-z'))
+      ? 'names'
+      : undefined
+  const end = await runShort({ ...call, cwd: directory, env, input, timeoutMs, maxBytes, prints }, signal)
   const { code, stdout, stderr, why } = end
   return why === undefined
     ? { ok: code === 0, stdout, stderr, code }

@@ -211,11 +211,13 @@ function withSettings(folder: GitFolder | undefined, settings: Settings): Record
 
 /** Hardly any repository names programs: reading its files saves asking git, which takes as long as most calls. */
 async function overrideRepositoryPrograms(folder: GitFolder, settings: Settings): Promise<Settings> {
-  const files = new Set(
-    [folder.common, folder.own].flatMap(path => [join(path, 'config'), join(path, 'config.worktree')]),
-  )
-  const texts = await Promise.all([...files].map(readSettings))
-  return texts.some(text => NAMES_PROGRAMS.test(text)) ? overridePrograms(folder, settings) : []
+  return NAMES_PROGRAMS.test(await readRepositorySettings(folder)) ? overridePrograms(folder, settings) : []
+}
+
+/** The text of a repository's settings, without that of files that they include. Throws for a pipe. */
+export async function readRepositorySettings({ common, own }: GitFolder): Promise<string> {
+  const files = new Set([common, own].flatMap(path => [join(path, 'config'), join(path, 'config.worktree')]))
+  return (await Promise.all([...files].map(readSettings))).join('\n')
 }
 
 /** A file that cannot be read now may be read by git a moment later: then git is asked what it reads. */

@@ -10,7 +10,7 @@ import type { HashedObjects } from '../git/check-objects.ts'
 import { nameWorkTree, openFreshIndex } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
-import { committerEnv } from '../git/harden.ts'
+import { committerEnv, readRepositorySettings } from '../git/harden.ts'
 import {
   noteGateMadeFiles,
   noteGatesStarted,
@@ -81,10 +81,14 @@ export async function restoreAfterInterruption(worktree: Worktree): Promise<void
  * shows it. Returns their paths, or why git cannot tell. Hardly any file is looked at twice where no line ends in a carriage return.
  */
 export async function restoreConverted(
-  { top, common }: GitFolder,
+  folder: GitFolder,
   { hasAttributes, objects }: { hasAttributes: boolean; objects: HashedObjects | undefined },
 ): Promise<string[] | string> {
-  const settings = (await git(top, ['config', '--get-regexp', '^core\\.(autocrlf|eol)$'])).stdout
+  const { top, common } = folder
+  // Hardly any repository has such settings: reading its files saves asking git, which is asked where they cannot be read.
+  const text = await readRepositorySettings(folder).catch(() => 'eol')
+  const asksGit = /autocrlf|eol|\[\s*include/i.test(text)
+  const settings = asksGit ? (await git(top, ['config', '--get-regexp', '^core\\.(autocrlf|eol)$'])).stdout : ''
   const isUsual = settings === '' && !hasAttributes && !existsSync(join(common, 'info/attributes'))
   if (isUsual && (await readNote(top)).sparse === null) return []
   const listed = await git(top, ['ls-files', '--eol', '-z'], { maxBytes: MOST_BYTES })
