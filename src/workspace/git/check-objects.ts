@@ -15,12 +15,15 @@ import { findGitFolder } from './git-folder.ts'
  * every file that differs between them.
  */
 export async function whyObjectsForged(repository: string, from: string, to: string): Promise<string | undefined> {
-  const wanted = await listMoved(repository, from, to)
-  if (typeof wanted === 'string') return wanted
-  const read = await readHashed(repository, wanted)
+  const moved = await listMoved(repository, from, to)
+  if (typeof moved === 'string') return moved
+  const roots = [from, `${from}^{tree}`, `${to}^{tree}`]
+  const read = await readHashed(repository, new Set([...moved, ...roots]))
   if (read !== TOO_LARGE) return read.forged
   const folder = await findGitFolder(repository)
-  return packHashed(repository, folder?.common ?? repository, wanted, async () => undefined)
+  const ids = await git(repository, ['rev-parse', ...roots])
+  if (!ids.ok) return ids.stderr.trim()
+  return packHashed(repository, folder?.common ?? repository, moved.union(idsIn(ids)), async () => undefined)
 }
 
 /** Objects that have the content that their ids say. */
@@ -285,21 +288,20 @@ export function removeHashedObjects(runDir: string): Promise<void> {
 const PATIENCE_MS = 10 * 60_000
 const MOST_BYTES = 512_000_000
 
-/** The ids of those objects, or git's error. What a forged folder would hide is not missed, because the folder itself is in the list. */
+/** The ids of those objects but for the first commit and the two topmost folders, or git's error. What a forged folder would hide is not missed, because the folder itself is in the list. */
 async function listMoved(repository: string, from: string, to: string): Promise<Set<string> | string> {
   const read = (args: string[]) => git(repository, args, { maxBytes: MOST_BYTES, timeoutMs: PATIENCE_MS })
   const results = await Promise.all([
     read(['rev-list', '--objects', '--no-object-names', to, `^${from}`]),
-    read(['rev-parse', from, `${from}^{tree}`, `${to}^{tree}`]),
     read(['ls-tree', '-r', '-d', '-z', to]),
     read(['diff-tree', '-r', '-t', '-z', '--no-renames', from, to]),
   ])
   const failed = results.find(({ ok }) => !ok)
   if (failed) return failed.stderr.trim()
-  const [made, roots, folders, changed] = results
+  const [made, folders, changed] = results
   const differing = idsInDiff(changed.stdout)
   return new Set([
-    ...`${made.stdout}${roots.stdout}`.split('\n').filter(Boolean),
+    ...idsIn(made),
     ...folders.stdout.split('\0').flatMap(line => /^040000 tree ([0-9a-f]+)\t/.exec(line)?.[1] ?? []),
     // A file that stays as it is, or goes, is not written.
     ...differing.now,
