@@ -167,7 +167,8 @@ export function viewSession(
   const held = findHold(row, view, heldAccounts)
   const { agent, control } = (row.state !== 'ended' && daemon.supervisor.run(row.id)) || {}
   return {
-    ...{ ...view, ...(held && { held }) },
+    ...view,
+    ...(held && { held }),
     ...(agent?.session?.takenOver && { taken_over: true }),
     ...(control?.pausing === 'person' && { pausing: true }),
   }

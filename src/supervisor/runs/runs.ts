@@ -3,7 +3,6 @@ import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
-
 import type { NotResumed, RunDetail, RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
