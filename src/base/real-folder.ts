@@ -2,6 +2,7 @@ import { closeSync, constants, type Dirent, mkdirSync, openSync, realpathSync, t
 import {
   chmod,
   copyFile,
+  lchmod,
   lstat,
   lutimes,
   mkdir,
@@ -108,6 +109,38 @@ export async function removeInside(root: string, path: string): Promise<boolean>
   if (!parent) return false
   await removeEntries(parent, [basename(path)])
   return true
+}
+
+/** Opens only the place of an entry: for that nobody needs rights to read it, and a link is not followed. */
+const PLACE_ONLY = 0o10000000 | constants.O_NOFOLLOW
+
+/** Gives the owner of a file or folder more rights (`0o700`). Nothing behind a link is touched. False if it is gone, or somebody else's. */
+export async function addOwnerRights(root: string, path: string, rights: number): Promise<boolean> {
+  await using parent = await openRealFolder(root, dirname(path))
+  if (!parent) return false
+  const name = encodeNames(parent.at(basename(path)))
+  try {
+    if (process.platform !== 'linux') {
+      const { mode } = await lstat(name)
+      await lchmod(name, (mode & 0o7777) | rights)
+      return true
+    }
+    await using entry = await open(name, PLACE_ONLY)
+    const { mode } = await entry.stat()
+    await chmod(`/proc/self/fd/${entry.fd}`, (mode & 0o7777) | rights)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Says that files were changed now, whatever time they carry. A link is not followed; a path that passes through one is left out. */
+export async function setTimesToNow(root: string, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    await using parent = await openRealFolder(root, dirname(path))
+    const now = new Date()
+    if (parent) await lutimes(encodeNames(parent.at(basename(path))), now, now).catch(() => undefined) // it is gone
+  }
 }
 
 /** How many entries are removed at once: more only fill the queue of the file system. */

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, lstatSync } from 'node:fs'
+import { existsSync, lstatSync, type Stats } from 'node:fs'
 import { mkdtemp, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import { readRegularFile } from '../../base/files.ts'
 import { decodeNames, encodeNames } from '../../base/names.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
-import { openRealFolder, removeInside } from '../../base/real-folder.ts'
+import { addOwnerRights, openRealFolder, removeInside } from '../../base/real-folder.ts'
 import { git, gitSeries } from './git.ts'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 
@@ -254,8 +254,7 @@ export async function findUnseen(
   const found: UnseenEntries = { paths: [], hasAttributes: false }
   // One letter for each byte: a name need not be text, and what is in such a folder is looked at all the same.
   const holdsSeen = async (at: string): Promise<boolean> => {
-    const bytes = Buffer.concat([Buffer.from(`${top}/`), Buffer.from(at, 'latin1')])
-    const entries = await readdir(bytes, IN_LETTERS).catch(() => []) // git passes over a folder that cannot be read, too
+    const entries = await readdir(bytesBelow(top, at), IN_LETTERS).catch(() => []) // git passes over a folder that cannot be read, too
     const unseen: string[] = []
     const isSubmodule = submodules.has(textOf(at))
     let isSeen = at === '' || isSubmodule
@@ -280,6 +279,67 @@ const IN_LETTERS = { withFileTypes: true, encoding: 'latin1' } as const
 
 function textOf(letters: string): string {
   return decodeNames(Buffer.from(letters, 'latin1'))
+}
+
+/** How many entries are looked at before others get their turn. */
+const ENTRIES_AT_ONCE = 500
+/** Between the time that pcc gives a file and the change time that it gets by that. */
+const TICK_MS = 50
+const FOLDER_RIGHTS = 0o700
+const FILE_RIGHTS = 0o400
+
+/**
+ * Gives the owner of a checkout the rights that git would give them, and returns the files that carry another time than that of their last
+ * change. Git records neither: an agent can close a folder or a file, so that a runner finds no tests, and set the time of a source back, so that
+ * what was built of it before passes for up to date. Nobody can set a change time back. Only changes after `since` count; with null, where change
+ * times tell nothing, every file. Folders in `skip` are left out.
+ */
+export async function openCheckout(
+  top: string,
+  { since, skip }: { since: number | null; skip: readonly string[] },
+): Promise<string[]> {
+  const skipped = new Set(skip)
+  const misdated: string[] = []
+  const open = async (path: string, stats: Stats) => {
+    const rights = stats.isDirectory() ? FOLDER_RIGHTS : FILE_RIGHTS
+    if ((stats.mode & rights) !== rights) await addOwnerRights(dirname(top), join(basename(top), path), rights)
+  }
+  const own = statsOf(Buffer.from(top))
+  if (own) await open('', own)
+  let seen = 0
+  const folders = ['']
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    // One letter for each byte: a name need not be text, and what is in such a folder is looked at all the same.
+    for (const entry of await readdir(bytesBelow(top, at), IN_LETTERS).catch(() => [])) {
+      const inside = join(at, entry.name)
+      const path = textOf(inside)
+      if (path === '.git' || skipped.has(path)) continue
+      seen += 1
+      if (seen % ENTRIES_AT_ONCE === 0) await setImmediate()
+      const stats = statsOf(bytesBelow(top, inside))
+      if (!stats?.isDirectory() && !stats?.isFile()) continue
+      await open(path, stats)
+      if (stats.isDirectory()) folders.push(inside)
+      else if (since === null || isMisdated(stats, since)) misdated.push(path)
+    }
+  }
+  return misdated
+}
+
+function isMisdated({ ctimeMs, mtimeMs }: Stats, since: number): boolean {
+  return ctimeMs > since && Math.abs(ctimeMs - mtimeMs) > TICK_MS
+}
+
+function statsOf(path: Buffer): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    return undefined // longer than a path may be: git does not reach it either
+  }
+}
+
+function bytesBelow(top: string, letters: string): Buffer {
+  return Buffer.concat([Buffer.from(`${top}/`), Buffer.from(letters, 'latin1')])
 }
 
 const PATIENCE_MS = 10_000

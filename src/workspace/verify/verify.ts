@@ -12,7 +12,7 @@ import { nameVerifiedTree, type VerifiedTree } from './commit-leftovers.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
 import { applyAllowList, runAllGates } from './run-gates.ts'
 import { restoreAfterInterruption, watchTree } from './tree-watch.ts'
-import { checkSharedRepository, cleanWorktree, endGates, listIgnored } from './worktree-checks.ts'
+import { checkSharedRepository, cleanWorktree, endGates, listIgnored, openWorktree } from './worktree-checks.ts'
 
 /**
  * Finds out whether a task is done: commits what its agent left, runs the gates of the profile on exactly that, and records their
@@ -21,6 +21,7 @@ import { checkSharedRepository, cleanWorktree, endGates, listIgnored } from './w
 export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<VerificationResult> {
   request.signal.throwIfAborted()
   if (request.place) await restoreAfterInterruption(request.place)
+  const renewTimes = request.place && (await openWorktree(request.place))
   const named = await nameVerifiedTree(request)
   crashPoint('verify.after-commit')
   if (!named.ok) {
@@ -30,6 +31,7 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
       deps,
     })
   }
+  await renewTimes?.()
   const { subject } = named
   const [ignored, shared, { objects, forged }] = await Promise.all([
     request.place ? listIgnored(request.place.top) : [],

@@ -1,11 +1,12 @@
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { encodeNames } from '../../base/names.ts'
-import { openRealFolder, removeInside } from '../../base/real-folder.ts'
+import { decodeNames, encodeNames } from '../../base/names.ts'
+import { openRealFolder, removeInside, setTimesToNow } from '../../base/real-folder.ts'
+import { clearScratch } from '../../base/sandbox/home.ts'
 import type { Finding } from '../../domain/evidence.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { HashedObjects } from '../git/check-objects.ts'
-import { findUnseen } from '../git/checkout-state.ts'
+import { findUnseen, openCheckout } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
 import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import {
@@ -56,6 +57,7 @@ export async function cleanWorktree(request: VerifyRequest, context: CleanContex
   const { place: worktree } = request
   if (!worktree) return { checks: [], aside: [] }
   await removeCaches(worktree, context.ignored)
+  await clearScratch(asideOf(worktree.top)) // a daemon that died has left it
   const aside: string[] = []
   const reports: DependencyReport[] = []
   const moveAway = async (paths: readonly string[]) => {
@@ -74,6 +76,26 @@ export async function cleanWorktree(request: VerifyRequest, context: CleanContex
   if (aside.length > 0) reports.push({ kind: 'mended', text: asideText(aside) })
   return { checks: reports.length === 0 ? [] : [dependencyGate(reports)], aside }
 }
+
+/**
+ * Makes rights and times of a worktree what they would be in a checkout (`openCheckout`): rights before its work is committed, and times, by what is
+ * returned, as soon as it is known which files are part of the work. What gates have built before stays as old as it is.
+ */
+export async function openWorktree({ top }: Worktree): Promise<() => Promise<void>> {
+  const { ready, dependencies } = await readNote(top)
+  const since = (await hidesWrites(top)) ? null : (ready ?? 0)
+  const misdated = await openCheckout(top, { since, skip: dependencies.map(({ folder }) => folder) })
+  return async () => {
+    if (misdated.length === 0) return
+    const listed = await git(top, ['ls-files', '-z'], { maxBytes: MOST_BYTES })
+    const isPart = new Set(listed.stdout.split('\0'))
+    // Where git cannot say, an older time than that of what was built is the greater harm.
+    await setTimesToNow(top, listed.ok ? misdated.filter(path => isPart.has(path)) : misdated)
+  }
+}
+
+/** A list of the files of a very large repository. */
+const MOST_BYTES = 512_000_000
 
 interface Cleaning {
   worktree: Worktree
@@ -200,11 +222,21 @@ async function moveAside({ top }: Worktree, paths: readonly string[]): Promise<{
   const moved: string[] = []
   if (paths.length > 0) await mkdir(asideOf(top), { recursive: true, mode: 0o700 })
   for (const path of paths) {
-    await removeInside(asideOf(top), path)
-    if (!(await moveBetween(top, asideOf(top), path))) return { moved, stuck: path }
+    if (!(await moveRest(top, asideOf(top), path))) return { moved, stuck: path }
     moved.push(path)
   }
   return { moved }
+}
+
+/** Moves a path to a folder in which parts of it may be already. */
+async function moveRest(from: string, to: string, path: string): Promise<boolean> {
+  if (await moveBetween(from, to, path)) return true
+  await using folder = await openRealFolder(from, path)
+  await using there = await openRealFolder(to, path)
+  if (!folder || !there) return false
+  for (const name of (await readdir(folder.at('.'), 'buffer')).map(decodeNames))
+    if (!(await moveRest(from, to, join(path, name)))) return false
+  return removeInside(from, path)
 }
 
 /** Called when the gates are over: what they made meanwhile stays, for the next gates only if they passed, and the agent has its other files again. */
@@ -217,7 +249,7 @@ export async function endGates(
   await waitForNextTick(now) // what comes back must not look as if a gate had made it
   for (const path of aside)
     if (!(await lstat(encodeNames(join(top, path))).catch(() => undefined))) await moveBetween(asideOf(top), top, path)
-  await rm(asideOf(top), { recursive: true, force: true })
+  await clearScratch(asideOf(top)) // an agent may have closed its folders to their owner
 }
 
 /** Moves a path from one folder to another without following a link; false if that is not possible. */
