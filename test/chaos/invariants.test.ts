@@ -241,6 +241,10 @@ test('a server error of the daemon is reported, unless it names the injected fau
   assert.deepEqual(failed('disk_full', 'the disk is full', { faults: [long] }), ['no-surprise'], 'nobody freed it')
   assert.deepEqual(failed('disk_full', 'the disk is full', { faults: [long], ...freed(3_000) }), [], 'not looked again')
   assert.deepEqual(failed('disk_full', 'the disk is full', { faults: [long], ...freed(60_000) }), ['no-surprise'])
+  const moved = { kind: 'clock-jump', at: 1_000, until: 1_000, hit: true } as const
+  const later = (ms: number) => ({ faults: [moved, { ...long, until: 2_500 - ms }], ...freed(900_000) })
+  assert.deepEqual(failed('disk_full', 'the disk is full', later(12_000)), [], 'its clock was moved')
+  assert.deepEqual(failed('disk_full', 'the disk is full', later(30_000)), ['no-surprise'], 'it looks every 15 s')
   assert.deepEqual(failed('internal', 'undefined is not a function', full(true)), ['no-surprise'], 'not for that')
   assert.deepEqual(failed('daemon_stopping', ''), ['no-surprise'], 'it was not stopped')
   assert.deepEqual(failed('daemon_stopping', '', { deaths: [3_400] }), [])
