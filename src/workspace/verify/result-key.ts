@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readRegularFileNow } from '../../base/files.ts'
 import { findProgram } from '../../base/process/find-program.ts'
-import { INSTALLED, LOCK_FILES } from '../../domain/package-managers.ts'
+import { INSTALLED, LOCK_FILES, MANAGED_PROGRAMS } from '../../domain/package-managers.ts'
 
 /** Everything that the result of a command depends on, as far as it can be known. */
 export interface ResultOf {
@@ -52,8 +52,7 @@ function hashInstalled(directory: string): string[] {
 }
 
 /** Programs that others start without naming them. */
-const TOOLS =
-  'node npm pnpm yarn bun deno python3 python go cargo rustc java mvn gradle ruby php dotnet make gcc cc'.split(' ')
+const TOOLS = [...MANAGED_PROGRAMS, 'make', 'gcc', 'cc', 'g++', 'clang']
 
 /** Files that select a version, where the program on the path is only a version manager's shim. */
 const PICKED_BY = ['.pyenv/version', '.rustup/settings.toml', '.tool-versions', '.config/mise/config.toml', '.nvmrc']

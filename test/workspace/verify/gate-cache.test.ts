@@ -62,6 +62,20 @@ test('a tool of another version is another thing', async t => {
   assert.equal(await isCached(work, 'mytool', more), false)
 })
 
+test('another version of a tool that the command does not name is another thing, in every ecosystem', async t => {
+  const work = await openVerifyFixture(t)
+  const bin = join(work.worktree.top, '..', 'bin')
+  mkdirSync(bin)
+  const more = { env: { PATH: `${bin}:${process.env['PATH']}` } }
+  for (const name of ['mix', 'swift', 'dart', 'zig']) {
+    writeFileSync(join(bin, name), '#!/bin/sh\n', { mode: 0o755 })
+    await isCached(work, 'true', more)
+    assert.equal(await isCached(work, 'true', more), true)
+    writeFileSync(join(bin, name), '#!/bin/sh\n# newer\n')
+    assert.equal(await isCached(work, 'true', more), false, name)
+  }
+})
+
 test('red is never kept', async t => {
   const work = await openVerifyFixture(t)
   assert.equal(await isCached(work, 'false'), false)

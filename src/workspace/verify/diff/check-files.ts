@@ -4,6 +4,7 @@ import { hasOtherChecks, isPartlyChecks } from './check-parts.ts'
 import {
   isCi,
   isDocument,
+  isNamedTest,
   isScriptFile,
   isSnapshot,
   isTestFile,
@@ -72,17 +73,12 @@ export async function findCheckFiles(request: CheckFilesRequest): Promise<CheckF
 function isCheckFile(path: string): boolean {
   const isTest = languageOf(path) === 'rust' ? /(^|\/)tests\//.test(path) : isTestFile(path)
   // Texts beside tests are what the tests expect, and a test file may have a name like a document ("docker.test").
-  if (isTest || isOtherTest(path) || isTestSupport(path) || isSnapshot(path)) return true
+  if (isTest || isNamedTest(path) || isTestSupport(path) || isSnapshot(path)) return true
   if (isDocument(path)) return false
   return isScriptFile(path) || isRunnerSettings(path) || isCi(path) || isPartlyChecks(path)
 }
 
-/** Tests of other languages, by their name. */
-function isOtherTest(path: string): boolean {
-  return /(^|[._-])(tests?|specs?)([._-]|$)|(Tests?|Spec)\.\w+$/.test(nameOf(path)) && /\.\w+$/.test(path)
-}
-
-/** Whether an added file is read instead of one of these, or by it: `GNUmakefile` before `Makefile`. Other scripts are products. */
+/** Whether a tool would read the added file in place of one of these, or include it (`GNUmakefile` hides `Makefile`). Other added scripts are the work itself. */
 function takesPlace(path: string, files: readonly string[]): boolean {
   const name = nameOf(path)
   if (isRunnerSettings(path)) return true
@@ -117,7 +113,7 @@ function isRunnerSettings(path: string): boolean {
 }
 
 function isEntry(path: string): boolean {
-  return isTestFile(path, 'test(') || isOtherTest(path)
+  return isTestFile(path, 'test(') || isNamedTest(path)
 }
 
 /** Finds files in which the work changed or removed a line of a test: Rust's own tests, and doctests where the commands run them. */

@@ -29,8 +29,7 @@ export const checkerRule: DiffRule = change =>
     if (file.kind !== 'text') return []
     if (/^\.(eslintignore|prettierignore|stylelintignore|coveragerc-ignore)$/.test(nameOf(file.path)))
       return ignoreFile(file)
-    if (!isToolConfig(file.path) || file.status === 'added')
-      return file.status === 'added' && isToolConfig(file.path) ? [] : []
+    if (!isToolConfig(file.path) || file.status === 'added') return []
     if (file.status === 'deleted') return goneConfig(file)
     return [
       ...listFindings(file),

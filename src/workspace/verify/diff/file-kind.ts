@@ -34,13 +34,22 @@ export function isTestFile(path: string, text = ''): boolean {
     case 'rust':
       return /(^|\/)tests\//.test(path) || /#\s*\[\s*(cfg\s*\(\s*test|test\b|[\w:]+::test\b|rstest)/.test(text)
     default:
-      return OTHER_TESTS.test(name)
+      return isNamedTest(path) && !DATA.test(name) && !isDocument(path) && !isToolConfig(path)
   }
 }
 
-/** File names that runners of other languages look for. */
-const OTHER_TESTS =
-  /(Tests?|Spec|IT|TestCase)\.(java|kt|scala|groovy|cs|php|swift|cpp|cc|cxx|mm?)$|^Test\w+\.(java|kt|cs|cpp|cc)$|_(spec|test)\.(rb|exs|dart|cc|cpp|cxx|c)$|^test_\w+\.(rb|c|cc|cpp|cxx)$|\.bats$/
+/** Whether a file is called as runners of most languages expect of a test, or as what a test reads (`test.json`). */
+export function isNamedTest(path: string): boolean {
+  return (
+    /(^|[._-])tests?([._-]|$)|(^|[._-])specs?\.|(Tests?|TestCase|Spec|[a-z\d]IT)\.\w+$|^Test[A-Z_]\w*\.\w+$|\.bats$/.test(
+      nameOf(path),
+    ) && /\.\w+$/.test(path)
+  )
+}
+
+/** Files of data and of programs around the tests: an entry less in one of them is no test less. */
+const DATA =
+  /^(\.|(Docker|Container)file)|\.(jsonc?|json5|ya?ml|toml|xml|ini|conf|cfg|properties|env|[ct]sv|html?|css|svg|lock|snap)$/i
 
 const JS_TESTS = /\b(describe|test|it|suite)(\.\w+)*\s*\(/
 
@@ -90,7 +99,7 @@ export function isProductCode(path: string, text = ''): boolean {
   return languageOf(path) === 'rust' ? !/(^|\/)tests\//.test(path) : !isTestFile(path, text)
 }
 
-/** Settings of runners, linters, type checkers and builds. */
+/** Settings of runners, linters, type checkers and builds: of the manifests those in which tools keep their settings. */
 export function isToolConfig(path: string): boolean {
   const name = nameOf(path)
   return (

@@ -20,6 +20,15 @@ test('a test in a language without a grammar may grow, and every line that it lo
   assert.deepEqual(found('test/a.bats', BATS, BATS.replace('  run', '  skip later\n  run')), ['block test.skipped'])
 })
 
+test('a test of a language that nobody named is known by its name, and data and scripts beside it are none', () => {
+  const text = 'pub fn adds_test() {\n  should.equal(add(1, 2), 3)\n}\n'
+  const without = text.replace(/.*equal.*\n/, '')
+  for (const path of ['test/app_test.gleam', 'spec/app_spec.cr', 'test/test_app.nim', 'AppTest.scala', 'test/alter.test'])
+    assert.deepEqual(found(path, text, without), ['block test.unread'], path)
+  for (const path of ['test/app_test.json', 'test.yml', '.env.test', 'Dockerfile.test', 'docs/test-plan.md', 'app.spec'])
+    assert.ok(!found(path, text, without).includes('block test.unread'), path)
+})
+
 test('a file that no longer parses is compared line by line as well', () => {
   const { file, path, test: write } = SAMPLES.javascript ?? assert.fail()
   const before = file([write('adds', 10, 'sum'), write('counts', 17, 'sum')])
