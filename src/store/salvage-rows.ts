@@ -43,6 +43,8 @@ export function copyRows(file: string, fresh: string): CopyResult {
 interface Table {
   name: string
   columns: string[]
+  /** How many columns every row has. Those behind were added by migrations, and SQLite writes them into no row that was there before. */
+  fewest: number
   /** The column that equals the rowid, if there is one. */
   number: string | undefined
 }
@@ -54,11 +56,15 @@ function listTables(target: DatabaseSync): Table[] {
       where schema = 'main' and type = 'table' and name not like 'sqlite_%' and name != 'row_counts'`)
     .all()
   return names.map(({ name }) => {
-    const columns = target.prepare(`select name, type, pk from pragma_table_info('${name}')`).all()
+    const columns = target
+      .prepare(`select name, type, pk, "notnull", dflt_value from pragma_table_info('${name}')`)
+      .all()
     const number = columns.find(({ type, pk }) => pk === 1 && String(type).toLowerCase() === 'integer')
     return {
       name: String(name),
       columns: columns.map(column => String(column['name'])),
+      // A column that has to be there and has no default cannot be added to a table.
+      fewest: columns.findLastIndex(column => column['notnull'] === 1 && column['dflt_value'] === null) + 1,
       number: number && String(number['name']),
     }
   })
@@ -72,13 +78,21 @@ interface CopyTarget {
 }
 
 function copyTable(table: Table, rows: Iterable<Row>, { target, copied, isStray = false }: CopyTarget): void {
-  const { name, columns } = table
-  const names = columns.map(column => `"${column}"`).join(', ')
-  const insert = target.prepare(`insert into "${name}" (rowid, ${names}) values (?${', ?'.repeat(columns.length)})`)
+  const { name } = table
+  const inserts: StatementSync[] = []
+  // What a row lacks at its end gets its default.
+  const insertOf = (columns: readonly string[]) => {
+    const names = columns.map(column => `"${column}"`).join(', ')
+    const text = `insert into "${name}" (rowid, ${names}) values (?${', ?'.repeat(columns.length)})`
+    inserts[columns.length] ??= target.prepare(text)
+    return inserts[columns.length] as StatementSync
+  }
   let [added, dropped] = [0, 0]
   target.exec('begin')
   for (const row of rows) {
-    if (isValid(name, row) && tryInsert(insert, [row['_row'], ...columns.map(column => row[column])])) added += 1
+    const columns = table.columns.filter(column => column in row)
+    const values = [row['_row'], ...columns.map(column => row[column])]
+    if (isValid(name, row) && tryInsert(insertOf(columns), values)) added += 1
     else dropped += 1
   }
   target.exec('commit')
@@ -93,12 +107,12 @@ function setBackCursors(target: DatabaseSync, tables: Table[]): void {
 }
 
 /** Rows that are recognised only by their content. A row that was deleted or rewritten long ago may be among them, so it must start nothing. */
-function* readStrayRows(file: string, { name, columns, number }: Table): Generator<Row> {
+function* readStrayRows(file: string, { name, columns, fewest, number }: Table): Generator<Row> {
   const recognised = RECOGNISED_BY[name]
   if (!recognised) return
   for (const { row, values } of readLeafRows(file)) {
-    if (values.length !== columns.length) continue
-    const found: Row = Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]))
+    if (values.length < fewest || values.length > columns.length) continue
+    const found: Row = Object.fromEntries(values.map((value, index) => [columns[index], value]))
     if (number !== undefined) found[number] = row
     if (recognised.pattern.test(String(found[recognised.column])))
       yield { ...(name === 'sessions' ? withoutResume(found) : found), _row: row }

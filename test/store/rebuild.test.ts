@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { openStore } from '../../src/store/open.ts'
 import { rebuildStore } from '../../src/store/rebuild.ts'
+import { copyRows } from '../../src/store/salvage-rows.ts'
 import { checkIntegrity, copyAside } from '../../src/store/sqlite-file.ts'
 import { tempDir } from '../support/world.ts'
 import { keepAttempt, keepRun } from './an-attempt.ts'
@@ -179,6 +181,25 @@ test('a session that is recognised only by its content starts nothing; a cursor 
   const newest = Math.max(...(await store.events({})).map(({ id }) => id))
   assert.ok(newest < EVENTS)
   assert.equal(await store.outbox.cursor('notify'), newest)
+})
+
+test('a row that is older than a column is recognised by its content too, and has the default there', async t => {
+  const { file } = await filled(t)
+  const fresh = join(tempDir(t), 'fresh.db')
+  await (await openStore({ file: fresh })).close()
+  for (const path of [file, fresh]) {
+    using database = new DatabaseSync(path)
+    database.exec(`pragma journal_mode = delete; alter table events add column place text not null default 'here';
+      alter table sessions add column rank integer`)
+  }
+  const bytes = readFileSync(file)
+  for (const page of upTo(bytes.length / PAGE - 1))
+    if (bytes[page * PAGE] === 0x05) bytes.fill(0, page * PAGE, (page + 1) * PAGE)
+  writeFileSync(file, bytes)
+  const { rows } = copyRows(file, fresh)
+  assert.deepEqual([rows['events'], rows['sessions']], [EVENTS, SESSIONS])
+  using database = new DatabaseSync(fresh)
+  assert.deepEqual({ ...database.prepare('select distinct place from events').get() }, { place: 'here' })
 })
 
 test('the journal of a rebuilt store can be searched again', async t => {
