@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { EXAMPLES } from '../../src/cli/examples.ts'
 import { COMMANDS } from '../../src/cli/table.ts'
+import { AGENT_TOOL_NAMES } from '../../src/domain/agent-tools.ts'
 import { SETTING_KEYS } from '../../src/domain/config/settings.ts'
 import { BIN } from '../support/program.ts'
 import { bareEnv, COMPILED, tempDir } from '../support/world.ts'
@@ -28,6 +29,16 @@ test('every command and flag that the README and the docs show exists', t => {
     for (const flag of flags) {
       assert.ok(GLOBAL_FLAGS.includes(flag) || text.includes(flag), `${page}: pcc ${words.join(' ')} has no ${flag}`)
     }
+  }
+})
+
+test('docs/features.md lists every tool of agents, and the help of pcc mcp names none of them', t => {
+  const rows = read('docs/features.md').match(/^\| `.*$/gm) ?? []
+  const listed = rows.flatMap(row => [...(row.split(' | ')[0] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name))
+  const help = helpOf(helpOfAll(t, [['mcp']]), ['mcp'], 'the list of tools')
+  for (const name of AGENT_TOOL_NAMES) {
+    assert.ok(listed.includes(name), `docs/features.md lacks ${name}`)
+    assert.ok(!name.includes('_') || !help.includes(name), `pcc mcp --help has a list of its own, with ${name}`)
   }
 })
 
