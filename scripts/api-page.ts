@@ -134,8 +134,9 @@ curl -N -H "Authorization: Bearer $KEY" "http://127.0.0.1:8765${API_PATH}/events
 \`\`\`
 
 Each event has an \`id\`. A client that reconnects sends the last one as \`Last-Event-ID\` and gets everything since, then what comes.
-\`kind\` takes several with commas between; \`task.*\` means all that begin so. With \`project\`, events that belong to no project (such as
-those of the daemon) are left out. A client that has a megabyte to read and does not read it is disconnected. A stream ends within twenty
+\`kind\` takes several with commas between; \`task.*\` means all that begin so. With \`project\`, only events whose subject
+is a session, task, run, feature or schedule of that project, or a conversation that hooks observed there, are sent; those of the daemon are left
+out. A client that has a megabyte to read and does not read it is disconnected. A stream ends within twenty
 seconds when its key is revoked.`
 
 if (import.meta.main) {

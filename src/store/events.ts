@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { EVENT_SCHEMA_VERSION, type NewEvent, type StoredEvent } from '../domain/event.ts'
 import type { Database, NewEventRow } from './database.ts'
-import type { EventQuery, FollowOptions } from './store.ts'
+import type { EventQuery, FollowOptions, Store } from './store.ts'
 import type { EventRow, Tables } from './tables.ts'
 
 /** Rows per read: few enough that a slow reader holds little memory. */
@@ -252,6 +252,15 @@ function parseEvent(row: EventRow): StoredEvent | undefined {
   } catch {
     return undefined // not JSON: the row was damaged outside of the program
   }
+}
+
+export type SubjectTables = Pick<Store, 'sessions' | 'tasks' | 'runs' | 'features' | 'schedules' | 'observed'>
+
+/** The project that the subject of an event belongs to; undefined if it belongs to none, or has no row yet. */
+export async function projectOfSubject(tables: SubjectTables, subject: string): Promise<string | undefined> {
+  const { sessions: s, tasks: t, runs: r, features: f, schedules: c, observed: o } = tables
+  const found: Record<string, { get(id: string): Promise<{ project: string } | undefined> }> = { s, t, r, f, c, o }
+  return (await found[subject.slice(0, subject.indexOf('-'))]?.get(subject))?.project
 }
 
 /** Ids are below this; doubling the step reaches it in 53 steps. */

@@ -80,6 +80,7 @@ export function openObservedStore(read: Kysely<Tables>, writer: Writer): Observe
         for (const [id, own] of Map.groupBy(fresh, ({ subject }) => subject)) await putSession(tx.db, id, own)
         return fresh.length
       }),
+    get: id => findSession(read, id),
     list: ({ project, since } = {}) => {
       let select = read.selectFrom('observed_sessions').selectAll()
       if (project !== undefined) select = select.where('project', '=', project)
@@ -121,8 +122,12 @@ async function keepIds(db: Kysely<Tables>, rows: readonly CapturedRow[]): Promis
   return rows.filter(({ body }) => fresh.delete(body.id))
 }
 
+function findSession(db: Kysely<Tables>, id: string): Promise<ObservedSession | undefined> {
+  return db.selectFrom('observed_sessions').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
 async function putSession(db: Kysely<Tables>, id: string, rows: readonly CapturedRow[]): Promise<void> {
-  const known = await db.selectFrom('observed_sessions').selectAll().where('id', '=', id).executeTakeFirst()
+  const known = await findSession(db, id)
   const session = rows.reduce(applyCaptured, known)
   if (!session) return
   if (known) await db.updateTable('observed_sessions').set(session).where('id', '=', id).execute()

@@ -380,6 +380,7 @@ export interface WebhookStore {
 export interface ObservedStore {
   /** Stores what is new of these, with one commit. What has an id that is stored already changes nothing. Returns how many were new. */
   capture(rows: readonly CapturedRow[]): Promise<number>
+  get(id: string): Promise<ObservedSession | undefined>
   /** The newest first. */
   list(filter?: { project?: string | undefined; since?: number | undefined }): Promise<ObservedSession[]>
   /** Ends sessions whose process is gone. */

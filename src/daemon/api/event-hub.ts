@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { AppError } from '../../base/errors.ts'
 import type { EventKind, StoredEvent } from '../../domain/event.ts'
+import { projectOfSubject } from '../../store/events.ts'
 import type { Store } from '../../store/store.ts'
 
 /** What a client wants to hear of. */
@@ -184,11 +185,7 @@ export class EventHub {
   async #projectOf(subject: string): Promise<string | null> {
     const known = this.#projects.get(subject)
     if (known !== undefined) return known
-    const { sessions, tasks, runs, features } = this.#options.store
-    const tables: Record<string, { get(id: string): Promise<{ project: string } | undefined> }> = {
-      ...{ s: sessions, t: tasks, r: runs, f: features },
-    }
-    const project = (await tables[subject.slice(0, subject.indexOf('-'))]?.get(subject))?.project ?? null
+    const project = (await projectOfSubject(this.#options.store, subject)) ?? null
     if (this.#projects.size >= MOST_SUBJECTS) this.#projects.clear()
     // What has no row may get one in a moment.
     if (project !== null) this.#projects.set(subject, project)

@@ -5,6 +5,7 @@ import { type Log, silentLog } from '../../base/log.ts'
 import type { StoredEvent } from '../../domain/event.ts'
 import type { Needs } from '../../domain/needs.ts'
 import type { ChannelName } from '../../domain/option-values.ts'
+import { projectOfSubject, type SubjectTables } from '../../store/events.ts'
 import type { Store } from '../../store/store.ts'
 import { buildNotices } from './build-notices.ts'
 import { readChannelSetup } from './channel-setup.ts'
@@ -123,7 +124,7 @@ const CURSOR_STEP = 1_000
 const STALE_MS = DAY_MS
 
 export interface WatchEvents {
-  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'sessions' | 'escalations' | 'events' | 'runs' | 'tasks'>
+  store: Pick<Store, 'outbox' | 'follow' | 'transaction' | 'escalations' | 'events'> & SubjectTables
   channels: readonly ChannelName[]
   /** The switches for a project, by its directory. */
   settingsFor(project: string | undefined): Promise<Pick<NotifySettings, Switch>>
@@ -170,11 +171,7 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const notices = (await buildNotices(event, watch)).filter(({ decision }) => decision || !isStale)
   const needs = watch.needs && mayChangeNeeds(event) ? await needNotices(await watch.needs(), watch) : undefined
   if (notices.length === 0 && !needs) return false
-  const row =
-    (await store.sessions.get(event.subject)) ??
-    (await store.runs.get(event.subject)) ??
-    (await store.tasks.get(event.subject))
-  const project = event.kind === 'agent.notified' ? event.body.project : row?.project
+  const project = event.kind === 'agent.notified' ? event.body.project : await projectOfSubject(store, event.subject)
   const all = [...notices.map(notice => ({ notice, project })), ...(needs ?? [])]
   const wanted: Notice[] = []
   for (const { notice, project: of } of all) {

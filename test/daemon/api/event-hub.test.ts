@@ -118,6 +118,42 @@ test('a stream is filtered by project, by subject and by kind', async t => {
   )
 })
 
+test('with a project, events of its schedules and of observed sessions are sent too', async t => {
+  const { store, open, note } = await hubWorld(t)
+  const times = { at: null, every: 'day 23:00', quota_below: null, zone: 'UTC', pattern: '0 23 * * *', due_at: 2 }
+  for (const [id, project] of [
+    ['c-1', '/here'],
+    ['c-2', '/there'],
+  ] as const) {
+    const row = {
+      id,
+      project,
+      target: { kind: 'project' as const },
+      options: {},
+      state: 'waiting' as const,
+      created_at: 1,
+    }
+    const none = { fired: 0, reason: null, last_fired_at: null, last_run_id: null }
+    await store.transaction(tx => store.schedules.insert({ ...row, ...times, ...none }, tx))
+  }
+  const seen = { id: 'e-1', vendor: 'claude' as const, session: 'v-1', project: '/here' }
+  const body = { ...seen, type: 'session_start' as const, agent_id: 'a', working_directory: '/here' }
+  const about = { pid: null, start_time: null, model: null }
+  await store.observed.capture([{ at: 1, subject: 'o-1', about, body }])
+  const inProject = await open({ project: '/here' })
+  await note('of there', 'c-2')
+  await note('of the schedule', 'c-1')
+  await note('of the observed session', 'o-1')
+  const tasks = openTasks({ store, clock: { now: Date.now } })
+  const submit = (text: string) =>
+    store.transaction(tx => tasks.submit({ session_id: null, project: '/here', text }, tx))
+  for (const text of ['a', 'b']) await submit(text)
+  assert.deepEqual(
+    (await take(inProject.response, 2)).map(({ subject }) => subject),
+    ['c-1', 'o-1'],
+  )
+})
+
 test('a client that does not read is closed, the others hear everything, and nothing is kept for it', async t => {
   const { hub, open, note } = await hubWorld(t)
   const slow = await open()
