@@ -7,6 +7,8 @@ import { shownRows } from '../../src/cli/render/escalation-lines.ts'
 import { pendingLines } from '../../src/cli/render/pending-page.ts'
 import { terminalOf } from '../../src/cli/render/text.ts'
 import { spentByPurpose } from '../../src/domain/budget.ts'
+import { EVENT_BODIES } from '../../src/domain/event.ts'
+import { taskIdOf } from '../../src/supervisor/report/gather.ts'
 import { listNeeds } from '../../src/supervisor/report/needs.ts'
 import { openTasks } from '../../src/tasks/tasks.ts'
 import { AN_ESCALATION } from '../support/an-escalation.ts'
@@ -312,3 +314,12 @@ const unescaped = (html: string) =>
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&')
+
+test('every event that names its task counts for the project of that task, whichever field names it', () => {
+  const kinds = Object.entries(EVENT_BODIES).filter(([kind]) => /^(task|merge|worktree)\./.test(kind))
+  assert.ok(kinds.length > 10)
+  for (const [kind, body] of kinds) {
+    const field = 'shape' in body && 'task_id' in body.shape ? 'task_id' : 'task'
+    assert.equal(taskIdOf({ body: { [field]: 't-1' } } as never), 't-1', kind)
+  }
+})

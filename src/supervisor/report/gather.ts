@@ -53,11 +53,11 @@ export async function gatherReport(
   const tasksById = new Map(
     [...(await readTasks([...all.within, ...all.later], store)), ...running].map(row => [row.id, row]),
   )
-  const isOfProject = ({ subject, body }: StoredEvent) =>
+  const isOfProject = (event: StoredEvent) =>
     project === undefined ||
-    sessionIds.has(subject) ||
-    ('project' in body && body.project === project) ||
-    ('task_id' in body && tasksById.get(body.task_id)?.project === project)
+    sessionIds.has(event.subject) ||
+    ('project' in event.body && event.body.project === project) ||
+    tasksById.get(taskIdOf(event) ?? '')?.project === project
   const events = Map.groupBy(all.within.filter(isOfProject), ({ kind }) => kind.slice(0, kind.indexOf('.')))
   const about = (...topics: string[]) => topics.flatMap(topic => events.get(topic) ?? [])
   const later = all.later.filter(isOfProject)
@@ -112,7 +112,12 @@ export async function gatherReport(
 
 /** The tasks that events are about, as they are now; deleted tasks are not among them. */
 function readTasks(events: readonly StoredEvent[], store: Store): Promise<Task[]> {
-  return store.tasks.of([...new Set(events.flatMap(({ body }) => ('task_id' in body ? [body.task_id] : [])))])
+  return store.tasks.of([...new Set(events.flatMap(event => taskIdOf(event) ?? []))])
+}
+
+/** The task that an event is about: events of attempts call it `task_id`, those of worktrees and merges `task`. */
+export function taskIdOf({ body }: Pick<StoredEvent, 'body'>): string | undefined {
+  return 'task_id' in body ? body.task_id : 'task' in body ? body.task : undefined
 }
 
 /** The stories of tasks without events in the period, because an agent worked on them from before it until after it. */
