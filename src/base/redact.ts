@@ -2,8 +2,8 @@
 const SECRET_KEY = /^(env|headers|authorization|token|api_?key|secret|password|credential|cookie)$/i
 
 /**
- * Secrets that are known by their shape alone, and are removed from everything that is stored. A person decides by what is
- * stored, so no pattern may match anything that a shell would run: letters, digits and dashes, and the lines of a key.
+ * Secrets that are known by their shape alone, and are removed from everything that is stored. A person decides by what is stored, so a pattern may match
+ * only letters, digits, dots and dashes, and the lines of a key: never a text that a shell would run, which nobody would then see.
  */
 const TOKEN_SHAPES: Shape[] = [
   [tokenPattern('(sk-)(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{16,}'), '$1[hidden]', ['sk-']],
@@ -14,7 +14,14 @@ const TOKEN_SHAPES: Shape[] = [
     '$1[hidden]',
     ['gh', 'github_pat_', 'glpat-', 'xox'],
   ],
-  [tokenPattern('(npm_)[A-Za-z0-9]{30,}'), '$1[hidden]', ['npm_']],
+  [tokenPattern('(npm_|hf_|tk_)[A-Za-z0-9]{29,}'), '$1[hidden]', ['npm_', 'hf_', 'tk_']],
+  [
+    tokenPattern('(pypi-|dop_v1_|AGE-SECRET-KEY-1)[A-Za-z0-9_-]{40,}'),
+    '$1[hidden]',
+    ['pypi-', 'dop_v1_', 'AGE-SECRET-KEY-1'],
+  ],
+  [tokenPattern('(SG\\.)[A-Za-z0-9_-]{16,}\\.[A-Za-z0-9_-]{16,}'), '$1[hidden]', ['SG.']],
+  [tokenPattern('(hooks\\.slack\\.com/services/\\w+/\\w+/)[A-Za-z0-9]{16,}'), '$1[hidden]', ['hooks.slack.com']],
   [tokenPattern('(AIza|AKIA)[A-Za-z0-9_-]{16,}'), '$1[hidden]', ['AIza', 'AKIA']],
   [tokenPattern('\\d{8,10}:AA[A-Za-z0-9_-]{32,64}'), '[hidden token]', [':AA']],
   [pemPattern(), '$1[hidden key]$2', ['-----BEGIN ']],

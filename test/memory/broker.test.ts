@@ -119,9 +119,12 @@ test('nobody writes with more authority than he has, nor what decides for a pers
   ])
   assert.equal(results.refused.length, 5, JSON.stringify(results))
   const secret = `sk-ant-api03-${'a1B2'.repeat(10)}`
+  const other = `hf_${'a1B2'.repeat(10)}`
   memory.write([fact(`the key is ${secret} and the word is hunter2hunter2`)], { hidden: ['hunter2hunter2'] })
+  memory.write([fact(`another is ${other}`)])
   const text = readFileSync(logFile(folder), 'utf8')
   assert.ok(text.includes('the key is') && !text.includes(secret) && !text.includes('hunter2'), text)
+  assert.ok(text.includes('another is') && !text.includes(other), text)
 })
 
 test('a torn line, a damaged one and one that is too long spoil nothing else, and are named', t => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { redactValues } from '../../../../src/base/redact.ts'
 import type { DiffChange } from '../../../../src/workspace/verify/diff/change.ts'
 import { judgeChange } from '../../../../src/workspace/verify/diff/judge-change.ts'
 
@@ -9,6 +10,17 @@ const KEYS = {
   github: ['ghp_', 'a8Kd02mXq7Lr5TzWc9Vb3Ny6Hf1Ju4Ep0GsQ'].join(''),
   anthropic: ['sk-', 'ant-api03-Zk3nV8qLw2Xc7Rb5Tm9Yd4Hf6Jg1'].join(''),
   stripe: ['sk_', 'live_4eC39HqLyjWDarjtT1zdp7dc'].join(''),
+  gitlab: ['glpat-', 'x7Kq2Lm9ZtRb5Yd4Hf6J'].join(''),
+  slack: ['xoxb-', '7384019265-Kq2Lm9ZtRb5Yd4'].join(''),
+  'slack address': ['hooks.slack', '.com/services/T7Q4ZK2LM/B9XR5TW3N/k8Xq2Lm9ZtRb5Yd4Hf6Jg1Zk'].join(''),
+  openai: ['sk-', 'proj-Zk3nV8qLw2Xc7Rb5Tm9Yd4Hf6Jg1pQs'].join(''),
+  google: ['AIza', 'SyQ7ZT3WLMN4PX5RDKk8Xq2Lm9ZtRb5Yd4H'].join(''),
+  npm: ['npm_', 'a8Kd02mXq7Lr5TzWc9Vb3Ny6Hf1Ju4Ep0GsQ'].join(''),
+  pypi: ['pypi-', 'a8Kd02mXq7Lr5TzWc9Vb3Ny6Hf1Ju4Ep0GsQ7ZT3WLMN4PX5RDK'].join(''),
+  sendgrid: ['SG.', 'a8Kd02mXq7Lr5TzWc9Vb3N.Hf1Ju4Ep0GsQ7ZT3WLMN4PX5RDKk8Xq'].join(''),
+  digitalocean: ['dop_v1_', '7f3a9c1e5b2d8046'.repeat(4)].join(''),
+  'hugging face': ['hf_', 'AkdXmqLrTzWcVbNyHfJuEpGsQZtWlMnPxR'].join(''),
+  age: ['AGE-SECRET', '-KEY-1Q7ZT3WLMN4PX5RDKQ7ZT3WLMN4PX5RDKQ7ZT3WLMN4PX5RDKQ7Z'].join(''),
   key: ['-----BEGIN RSA ', 'PRIVATE KEY-----'].join(''),
   url: ['postgres://shop:', 'k8Xq2Lm9Zt@db.shop.internal/orders'].join(''),
 }
@@ -32,6 +44,12 @@ for (const [name, value] of Object.entries(KEYS))
     assert.equal(finding?.line, 2)
     assert.ok(!finding?.text.includes(value.slice(6)), finding?.text)
   })
+
+test('a key of a vendor that may not be committed is hidden where texts are stored', () => {
+  const { key: _, url: __, ...tokens } = KEYS
+  for (const [name, value] of Object.entries(tokens))
+    assert.ok(!redactValues(`curl ${value}`, []).includes(value.slice(-12)), name)
+})
 
 test('a value that looks random counts where its name says secret', () => {
   assert.equal(found('src/a.py', 'API_KEY = "q8Zt2LmX9vRb4NcW"').length, 1)

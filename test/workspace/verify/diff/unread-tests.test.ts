@@ -23,9 +23,22 @@ test('a test in a language without a grammar may grow, and every line that it lo
 test('a test of a language that nobody named is known by its name, and data and scripts beside it are none', () => {
   const text = 'pub fn adds_test() {\n  should.equal(add(1, 2), 3)\n}\n'
   const without = text.replace(/.*equal.*\n/, '')
-  for (const path of ['test/app_test.gleam', 'spec/app_spec.cr', 'test/test_app.nim', 'AppTest.scala', 'test/alter.test'])
+  for (const path of [
+    'test/app_test.gleam',
+    'spec/app_spec.cr',
+    'test/test_app.nim',
+    'AppTest.scala',
+    'test/alter.test',
+  ])
     assert.deepEqual(found(path, text, without), ['block test.unread'], path)
-  for (const path of ['test/app_test.json', 'test.yml', '.env.test', 'Dockerfile.test', 'docs/test-plan.md', 'app.spec'])
+  for (const path of [
+    'test/app_test.json',
+    'test.yml',
+    '.env.test',
+    'Dockerfile.test',
+    'docs/test-plan.md',
+    'app.spec',
+  ])
     assert.ok(!found(path, text, without).includes('block test.unread'), path)
 })
 
