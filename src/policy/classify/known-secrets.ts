@@ -1,6 +1,10 @@
 import { holdsToken } from '../../base/redact.ts'
 import { type Assessment, highestRisk, type Piece, type Reason } from '../../domain/assessment.ts'
+import { INFRA, ON_THIS_MACHINE, worksHere } from '../programs/cloud.ts'
+import { FORGES } from '../programs/forges.ts'
+import { NETWORK, SERVERS_AND_KEYS } from '../programs/network.ts'
 import { decodeTwice } from './address.ts'
+import type { ProgramRules } from './call.ts'
 import type { ToolUse } from './tool-use.ts'
 
 interface JudgedCall {
@@ -91,23 +95,26 @@ function carriesAway({ reasons, pieces }: Assessment, { use, ownServers }: Judge
   }
 }
 
-/** Programs that speak with other machines, and those that ask a name server. */
-const NETWORK = new Set(
-  `curl wget wget2 http https xh httpie curlie aria2c nc ncat netcat socat websocat grpcurl telnet ftp lftp ssh scp sftp rsync rclone mosh
-   gh glab hub aws gcloud gsutil az kubectl helm doctl flyctl vercel netlify heroku firebase wrangler mail mailx sendmail mutt
-   dig host nslookup drill ping ping6 traceroute whois lynx w3m links elinks`.split(/\s+/),
-)
+/** Programs of other tables that speak with other machines. */
+const OTHERS = ['rsync', 'websocat', 'grpcurl', 'hub', 'mail', 'mailx', 'sendmail', 'mutt']
+const REACHING = [INFRA, FORGES, NETWORK]
+const STAYING = [ON_THIS_MACHINE, SERVERS_AND_KEYS]
 const INTERPRETERS = /^(node|deno|bun|tsx|python[\d.]*|ruby|perl|php|lua|osascript|pwsh)$/
 
 /** Whether a piece of a command is a program that reaches another machine. */
 function reachesOut({ argv = [], pieces }: Piece): boolean {
   const [head = '', ...words] = argv
   const name = head.slice(head.lastIndexOf('/') + 1)
-  if (NETWORK.has(name) && !staysHere(words)) return true
+  if (isOfNetwork(name) && !staysHere(words) && !worksHere(name, words)) return true
   const named = words.filter(word => ADDRESS.test(word))
   if (name === 'git' && named.length > 0) return true
   if (INTERPRETERS.test(name) && words.some(word => SENDS.test(word)) && !staysHere(words)) return true
   return pieces.some(reachesOut)
+}
+
+function isOfNetwork(name: string): boolean {
+  const isIn = (tables: readonly ProgramRules[]) => tables.some(table => Object.hasOwn(table, name))
+  return OTHERS.includes(name) || (isIn(REACHING) && !isIn(STAYING))
 }
 
 const ADDRESS = /[a-z][a-z\d+.-]*:\/\/|^[\w.-]+@[\w.-]+:/i

@@ -85,10 +85,9 @@ const WORKS_HERE: Record<string, string> = {
 const HERE_FLAGS =
   '(--(local|watch|silent|debug|quiet|offline|lint|cached|parallel|live-reload|no-interactive)|(--port|-p|--listen)[ =]?\\d+|(-e|--event)[ =](events?/)?[\\w-]+\\.json)'
 
-function worksHere({ name, args }: ProgramCall): boolean {
-  const words = Object.hasOwn(WORKS_HERE, name) ? WORKS_HERE[name] : undefined
-  if (words === undefined || !args.every(({ known, glob }) => known && !glob)) return false
-  return new RegExp(`^(${words})( ${HERE_FLAGS})*$`).test(args.map(({ value }) => value).join(' '))
+export function worksHere(name: string, words: readonly string[]): boolean {
+  const verbs = Object.hasOwn(WORKS_HERE, name) ? WORKS_HERE[name] : undefined
+  return verbs !== undefined && new RegExp(`^(${verbs})( ${HERE_FLAGS})*$`).test(words.join(' '))
 }
 
 const CLOUD_FLAGS: VerbRow[] = [
@@ -246,12 +245,49 @@ function isWhole({ args }: ProgramCall, line: string): boolean {
   return shown && (isSettings || args.some(({ value }) => /^(-A|--all-namespaces)$/.test(value)))
 }
 
+/** Those of the programs below that send nothing away by themselves. */
+export const ON_THIS_MACHINE: ProgramRules = {
+  kustomize: verbs({
+    rows: [[/^(build|version|cfg (tree|grep|count|cat))( |$)/, 'MEDIUM', 'infra.read', 'builds manifests']],
+    otherwise: changes,
+    paths: true,
+    flags: [
+      [
+        /^--(enable-(alpha-plugins|exec|helm)|network|mount|env|helm-command|load-restrictor)(=|$)/,
+        'HIGH',
+        'flag.runs',
+        'runs programs',
+      ],
+      ...CLOUD_FLAGS,
+    ],
+  }),
+  act: call => {
+    const looks = call.args.some(arg => /^(-l|--list|-n|--dryrun|-g|--graph|--validate)$/.test(arg.value))
+    const runs = call.args.some(arg =>
+      /^(-s|--secret|--secret-file|--env-file|-b|--bind|--privileged|--container-options)/.test(arg.value),
+    )
+    call.say(
+      looks && !runs ? 'infra.read' : 'infra.change',
+      'MEDIUM',
+      `${call.name} ${looks ? 'lists' : 'runs'} what CI would run`,
+    )
+    for (const arg of call.args) call.secret(arg)
+  },
+  ...named('vault op bw lpass dcli secret-tool kwallet-query keyring akeyless conjur keepassxc-cli', call =>
+    call.say('secret.store', 'HIGH', `${call.name} opens a store of secrets`),
+  ),
+}
+
 /** Clouds, clusters and hosting: HIGH for destroying, MEDIUM for reading and changing. */
 export const INFRA: ProgramRules = {
   ...named(
     'aws gcloud gsutil bq az oci doctl linode-cli ibmcloud aliyun hcloud scw vultr-cli exo civo eksctl kops gcsfuse azcopy s5cmd mc sam cdk cdklocal amplify eb chalice serverless sls sst terragrunt packer vagrant nomad consul boundary waypoint heroku fly flyctl railway render vercel now netlify firebase wrangler surge dokku cf ecs-cli fastly akamai cloudflare stripe twilio shopify sfdx sf okteto tilt skaffold devspace garden telepresence argocd flux istioctl linkerd kustomize kubectx kubens k9s oc kn velero crossplane clusterctl talosctl rancher minikube kind k3d k3s microk8s datadog-ci sentry-cli newrelic launchdarkly ldcli snyk sonar-scanner circleci travis buildkite-agent',
-    call =>
-      worksHere(call) ? call.say('infra.read', 'MEDIUM', `${call.name} runs on this machine`) : CLOUD_TOOL(call),
+    call => {
+      const isKnown = call.args.every(({ known, glob }) => known && !glob)
+      const words = call.args.map(({ value }) => value)
+      if (!isKnown || !worksHere(call.name, words)) return CLOUD_TOOL(call)
+      return call.say('infra.read', 'MEDIUM', `${call.name} runs on this machine`)
+    },
   ),
   // They publish a site, an application or a package, or send code and reports to a service. Typed or in a script, that is asked about.
   ...named(
@@ -344,33 +380,5 @@ export const INFRA: ProgramRules = {
       ],
     }),
   ),
-  kustomize: verbs({
-    rows: [[/^(build|version|cfg (tree|grep|count|cat))( |$)/, 'MEDIUM', 'infra.read', 'builds manifests']],
-    otherwise: changes,
-    paths: true,
-    flags: [
-      [
-        /^--(enable-(alpha-plugins|exec|helm)|network|mount|env|helm-command|load-restrictor)(=|$)/,
-        'HIGH',
-        'flag.runs',
-        'runs programs',
-      ],
-      ...CLOUD_FLAGS,
-    ],
-  }),
-  act: call => {
-    const looks = call.args.some(arg => /^(-l|--list|-n|--dryrun|-g|--graph|--validate)$/.test(arg.value))
-    const runs = call.args.some(arg =>
-      /^(-s|--secret|--secret-file|--env-file|-b|--bind|--privileged|--container-options)/.test(arg.value),
-    )
-    call.say(
-      looks && !runs ? 'infra.read' : 'infra.change',
-      'MEDIUM',
-      `${call.name} ${looks ? 'lists' : 'runs'} what CI would run`,
-    )
-    for (const arg of call.args) call.secret(arg)
-  },
-  ...named('vault op bw lpass dcli secret-tool kwallet-query keyring akeyless conjur keepassxc-cli', call =>
-    call.say('secret.store', 'HIGH', `${call.name} opens a store of secrets`),
-  ),
+  ...ON_THIS_MACHINE,
 }

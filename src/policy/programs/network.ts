@@ -255,6 +255,29 @@ function judgeAddressWord(call: ProgramCall, arg: Arg): undefined {
   }
 }
 
+/** Those of the programs below that send nothing away by themselves. */
+export const SERVERS_AND_KEYS: ProgramRules = {
+  ...named('http-server serve static-server live-server caddy', call => {
+    const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+    const isBuilt = /^(http-server|serve)$/.test(call.name) && SERVES_BUILD.test(words)
+    const isHere = SERVES_HERE.test(words) && !/(^|[ /])\.(?=[\w.])|secret|private|cred|key/i.test(words)
+    call[isHere ? 'settle' : isBuilt ? 'hold' : 'say'](
+      'net.serve',
+      'MEDIUM',
+      `${call.name} serves files on the network`,
+    )
+  }),
+  ...named(
+    'ssh-keygen ssh-add ssh-agent ssh-copy-id ssh-keyscan gpg gpg2 age sops pass keytool minisign gopass keybase',
+    call => {
+      const looks =
+        call.name === 'ssh-keyscan' ||
+        call.args.some(arg => /^(--version|-l[vf]*|--list-keys|-k|--verify|-F)$/.test(arg.value))
+      call.say('secret.keys', looks ? 'MEDIUM' : 'HIGH', `${call.name} handles keys`)
+    },
+  ),
+}
+
 /** Programs that talk to other machines: MEDIUM for reading, HIGH for sending, writing or opening access. */
 export const NETWORK: ProgramRules = {
   ...named('curl curlie xh xhs http https httpie', curl),
@@ -303,25 +326,7 @@ export const NETWORK: ProgramRules = {
     'tcpdump tshark wireshark dumpcap ettercap mitmproxy mitmdump hydra sqlmap msfconsole nikto aircrack-ng john hashcat masscan responder',
     always('HIGH', 'net.attack', 'listens to or attacks the network'),
   ),
-  ...named('http-server serve static-server live-server caddy', call => {
-    const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
-    const isBuilt = /^(http-server|serve)$/.test(call.name) && SERVES_BUILD.test(words)
-    const isHere = SERVES_HERE.test(words) && !/(^|[ /])\.(?=[\w.])|secret|private|cred|key/i.test(words)
-    call[isHere ? 'settle' : isBuilt ? 'hold' : 'say'](
-      'net.serve',
-      'MEDIUM',
-      `${call.name} serves files on the network`,
-    )
-  }),
-  ...named(
-    'ssh-keygen ssh-add ssh-agent ssh-copy-id ssh-keyscan gpg gpg2 age sops pass keytool minisign gopass keybase',
-    call => {
-      const looks =
-        call.name === 'ssh-keyscan' ||
-        call.args.some(arg => /^(--version|-l[vf]*|--list-keys|-k|--verify|-F)$/.test(arg.value))
-      call.say('secret.keys', looks ? 'MEDIUM' : 'HIGH', `${call.name} handles keys`)
-    },
-  ),
+  ...SERVERS_AND_KEYS,
   ...named(
     'fab ansible ansible-playbook ansible-galaxy ansible-vault cap salt salt-ssh pssh parallel-ssh clush dsh knife chef-client puppet mina capistrano kamal',
     call => {
