@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { MAX_REQUIRED_TASKS, Requirements, Suggestion } from './brain.ts'
+import { isWhole, MEASURES, type Measure } from './budget.ts'
 import { Answerer } from './escalation.ts'
 import type { EventBody } from './event.ts'
 import { BRAIN_KINDS, SESSION_HOSTS } from './option-values.ts'
@@ -21,13 +22,14 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 
 const Amount = z.number().positive().max(Number.MAX_SAFE_INTEGER)
 
+type AmountFields = Record<Measure, z.ZodOptional<z.ZodNumber>>
+
 /** The spending limits of one session. */
-const SessionBudget = z.strictObject({
-  turns: Amount.int().optional(),
-  tokens: Amount.int().optional(),
-  cost_usd: Amount.optional(),
-  wall_minutes: Amount.optional(),
-})
+const SessionBudget = z.strictObject(
+  Object.fromEntries(
+    MEASURES.map(measure => [measure, (isWhole(measure) ? Amount.int() : Amount).optional()]),
+  ) as AmountFields,
+)
 
 /** POST /accepted-files: content of one of the person's own files that counts from now on. */
 export const AcceptFile = z.strictObject({

@@ -1,5 +1,5 @@
-/** What is measured: rounds with the model, tokens (without cache reads), money, and working time. */
-export const MEASURES = ['turns', 'tokens', 'cost_usd', 'wall_minutes'] as const
+/** What is measured, in the order in which people are told: money, tokens (without cache reads), rounds with the model, and working time. */
+export const MEASURES = ['cost_usd', 'tokens', 'turns', 'wall_minutes'] as const
 export type Measure = (typeof MEASURES)[number]
 
 /** What a budget is for: one task, one session, a calendar day of the whole data directory, or a project since its last reset. */
@@ -68,7 +68,11 @@ export class PurposeSplit {
   }
 }
 
-export const NOTHING_SPENT: Amounts = { turns: 0, tokens: 0, cost_usd: 0, wall_minutes: 0 }
+export function eachMeasure(value: (measure: Measure) => number): Amounts {
+  return Object.fromEntries(MEASURES.map(measure => [measure, value(measure)])) as Amounts
+}
+
+export const NOTHING_SPENT: Amounts = eachMeasure(() => 0)
 
 /** One limit and how much of it is used. */
 export interface BudgetUse {
@@ -104,26 +108,28 @@ export interface BudgetRow {
 /** The parsed form of `5 usd, 2h, 200 turns, 3M tokens`, or what is wrong with the text. */
 export type ParsedBudget = { limits: BudgetLimits } | { problem: string }
 
-/** The units, what they measure and their factor. */
-const UNITS: Record<string, { measure: Measure; factor: number }> = {
-  usd: { measure: 'cost_usd', factor: 1 },
-  dollar: { measure: 'cost_usd', factor: 1 },
-  dollars: { measure: 'cost_usd', factor: 1 },
-  $: { measure: 'cost_usd', factor: 1 },
-  m: { measure: 'wall_minutes', factor: 1 },
-  min: { measure: 'wall_minutes', factor: 1 },
-  minute: { measure: 'wall_minutes', factor: 1 },
-  minutes: { measure: 'wall_minutes', factor: 1 },
-  h: { measure: 'wall_minutes', factor: 60 },
-  hour: { measure: 'wall_minutes', factor: 60 },
-  hours: { measure: 'wall_minutes', factor: 60 },
-  d: { measure: 'wall_minutes', factor: 1440 },
-  day: { measure: 'wall_minutes', factor: 1440 },
-  days: { measure: 'wall_minutes', factor: 1440 },
-  turn: { measure: 'turns', factor: 1 },
-  turns: { measure: 'turns', factor: 1 },
-  token: { measure: 'tokens', factor: 1 },
-  tokens: { measure: 'tokens', factor: 1 },
+interface Unit {
+  /** Messages and budgets that pcc writes use the first. */
+  names: readonly [string, ...string[]]
+  factor: number
+}
+
+/** The units in which people give each measure. */
+const UNITS: Record<Measure, readonly [Unit, ...Unit[]]> = {
+  cost_usd: [{ names: ['usd', 'dollars', 'dollar', '$'], factor: 1 }],
+  tokens: [{ names: ['tokens', 'token'], factor: 1 }],
+  turns: [{ names: ['turns', 'turn'], factor: 1 }],
+  wall_minutes: [
+    { names: ['minutes', 'minute', 'min', 'm'], factor: 1 },
+    { names: ['hours', 'hour', 'h'], factor: 60 },
+    { names: ['days', 'day', 'd'], factor: 1440 },
+  ],
+}
+
+function findUnit(name: string): { measure: Measure; factor: number } | undefined {
+  for (const measure of MEASURES)
+    for (const { names, factor } of UNITS[measure]) if (names.includes(name)) return { measure, factor }
+  return undefined
 }
 
 /** The suffixes in `3M tokens` and `250k tokens`. */
@@ -151,7 +157,7 @@ function parsePart(part: string): { measure: Measure; amount: number } | { probl
   const match = /^(\$)?\s*([+-]?)(\d+(?:\.\d+)?|\.\d+)\s*([kM](?=\s*tokens?$))?\s*([a-z$]*)$/i.exec(part)
   if (!match) return { problem: describeUnreadable(part) }
   const [, dollar, sign, digits, large = '', word = ''] = match
-  const unit = UNITS[dollar && word === '' ? '$' : word.toLowerCase()]
+  const unit = findUnit(dollar && word === '' ? '$' : word.toLowerCase())
   if (!unit || (dollar && unit.measure !== 'cost_usd')) return { problem: describeUnitProblem(part) }
   const multiplier =
     large === '' ? 1 : (MULTIPLIERS[large === 'K' ? 'k' : large.toUpperCase() === 'M' ? 'M' : large] ?? 1)
@@ -166,9 +172,13 @@ function describeAmountProblem(
 ): string | undefined {
   if (isNegative || amount === 0) return `"${part}" is no budget: it must be above zero`
   if (!Number.isFinite(amount) || amount > Number.MAX_SAFE_INTEGER) return `"${part}" is more than can be counted`
-  const isWhole = measure === 'turns' || measure === 'tokens'
-  if (isWhole && !Number.isSafeInteger(amount)) return `"${part}" must be a whole number of ${NAMES[measure]}`
+  if (isWhole(measure) && !Number.isSafeInteger(amount)) return `"${part}" must be a whole number of ${NAMES[measure]}`
   return undefined
+}
+
+/** Whether only whole numbers make sense. */
+export function isWhole(measure: Measure): boolean {
+  return measure === 'turns' || measure === 'tokens'
 }
 
 function describeUnreadable(part: string): string {
@@ -177,7 +187,8 @@ function describeUnreadable(part: string): string {
 }
 
 function describeUnitProblem(part: string): string {
-  return `"${part}" is not an amount with a unit (usd, minutes, hours, days, turns, tokens), ${EXAMPLE}`
+  const units = MEASURES.flatMap(measure => UNITS[measure].map(({ names }) => names[0]))
+  return `"${part}" is not an amount with a unit (${units.join(', ')}), ${EXAMPLE}`
 }
 
 /** An amount as text: `4.20 usd`, `1 h 30 min`, `200 turns`, `3,000,000 tokens`. */
@@ -196,17 +207,13 @@ export function amountWords(measure: Measure, amount: number): string {
 
 /** An amount in the form that `--budget` accepts. */
 export function typedAmount(measure: Measure, amount: number): string {
-  const unit = { cost_usd: 'usd', wall_minutes: 'minutes', turns: 'turns', tokens: 'tokens' }[measure]
   const digits = measure === 'cost_usd' ? Number(amount.toPrecision(6)) : Math.ceil(amount)
-  return `${digits} ${unit}`
+  return `${digits} ${UNITS[measure][0].names[0]}`
 }
-
-/** The order in which people are told amounts. */
-const AS_TOLD = ['cost_usd', 'tokens', 'turns', 'wall_minutes'] as const
 
 /** A budget in the form that `--budget` accepts. */
 export function typedBudget(limits: BudgetLimits): string {
-  return AS_TOLD.flatMap(measure => {
+  return MEASURES.flatMap(measure => {
     const limit = limits[measure]
     return limit === undefined ? [] : [typedAmount(measure, limit)]
   }).join(', ')
@@ -248,7 +255,7 @@ const WHOSE: Record<BudgetScope, string> = {
 
 /** All amounts that are not zero, separated by commas. */
 export function spentWords(amounts: Amounts): string {
-  const words = AS_TOLD.filter(measure => amounts[measure] > 0).map(measure => amountWords(measure, amounts[measure]))
+  const words = MEASURES.filter(measure => amounts[measure] > 0).map(measure => amountWords(measure, amounts[measure]))
   return words.length === 0 ? 'nothing' : words.join(', ')
 }
 

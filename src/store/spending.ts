@@ -1,5 +1,5 @@
 import { type ExpressionBuilder, type Kysely, sql } from 'kysely'
-import { type Amounts, PURPOSES, type SpentByPurpose } from '../domain/budget.ts'
+import { type Amounts, MEASURES, PURPOSES, type SpentByPurpose } from '../domain/budget.ts'
 import type { Tx } from './database.ts'
 import type { Migration } from './migrate.ts'
 import type { PurposeRow, SpendingRow, Tables } from './tables.ts'
@@ -73,10 +73,7 @@ function add(
     .values(keys.map(key => ({ ...pickKey(key), ...more })))
     .onConflict(same =>
       same.columns(['scope', 'key']).doUpdateSet({
-        turns: sum('turns'),
-        tokens: sum('tokens'),
-        cost_usd: sum('cost_usd'),
-        wall_minutes: sum('wall_minutes'),
+        ...Object.fromEntries(MEASURES.map(measure => [measure, sum(measure)])),
         updated_at: more.updated_at,
       }),
     )

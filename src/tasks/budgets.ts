@@ -5,8 +5,8 @@ import {
   type BudgetScope,
   type Budgets,
   type BudgetUse,
+  eachMeasure,
   MEASURES,
-  type Measure,
   NOTHING_SPENT,
   type SpentByPurpose,
 } from '../domain/budget.ts'
@@ -88,17 +88,11 @@ function byScope(rows: SpendingRow[]): SpendingTotals {
 }
 
 function zeros(keys: SpendingKey[]): SpendingTotals {
-  const nothing: Amounts = { turns: 0, tokens: 0, cost_usd: 0, wall_minutes: 0 }
-  return Object.fromEntries(keys.map(({ scope }): [BudgetScope, Amounts] => [scope, nothing]))
+  return Object.fromEntries(keys.map(({ scope }): [BudgetScope, Amounts] => [scope, NOTHING_SPENT]))
 }
 
 function subtract(a: Amounts, b: Amounts): Amounts {
-  return {
-    turns: a.turns - b.turns,
-    tokens: a.tokens - b.tokens,
-    cost_usd: a.cost_usd - b.cost_usd,
-    wall_minutes: a.wall_minutes - b.wall_minutes,
-  }
+  return eachMeasure(measure => a[measure] - b[measure])
 }
 
 /** At this share of a limit a person is warned, once. */
@@ -194,10 +188,6 @@ export class SpendingMeter {
 const TINY = 1e-9
 /** Time passes with every event: it is booked with another amount, or when this much has accumulated. */
 const CAN_WAIT_MINUTES = 0.5
-
-function eachMeasure(value: (measure: Measure) => number): Amounts {
-  return Object.fromEntries(MEASURES.map(measure => [measure, value(measure)])) as Amounts
-}
 
 /** The calendar day of a moment on this machine's own clock: `2026-11-15`. */
 export function calendarDayOf(time: number): string {

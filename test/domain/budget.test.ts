@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { StartSession } from '../../src/domain/api.ts'
 import {
   advisedLimit,
   amountWords,
+  eachMeasure,
+  MEASURES,
   parseBudget,
   raiseCommand,
   spentWords,
   typedAmount,
+  typedBudget,
 } from '../../src/domain/budget.ts'
+import { openStore } from '../../src/store/open.ts'
+import { tempDir } from '../support/world.ts'
 
 test('a budget is read as a person writes it', () => {
   for (const [text, limits] of [
@@ -24,6 +31,21 @@ test('a budget is read as a person writes it', () => {
   ] as const) {
     assert.deepEqual(parseBudget(text), { limits }, text)
   }
+})
+
+test('every measure is read, written, accepted for a session and added up', async t => {
+  const file = join(tempDir(t), 'store.db')
+  await using store = await openStore({ file })
+  const amounts = eachMeasure(measure => 3 + MEASURES.indexOf(measure))
+  const typed = typedBudget(amounts)
+  assert.deepEqual(parseBudget(typed), { limits: amounts })
+  const started = { project: '/p', task: 'x', env: {}, budget: amounts }
+  assert.deepEqual(StartSession.parse(started).budget, amounts)
+  assert.equal(StartSession.safeParse({ ...started, budget: { turns: 0.5 } }).success, false)
+  const key = { scope: 'session' as const, key: 's-1' }
+  for (const at of [1, 2]) await store.transaction(tx => store.spending.add([key], { amounts, at }, tx))
+  const [row] = await store.spending.of([key])
+  for (const measure of MEASURES) assert.equal(row?.[measure], 2 * amounts[measure], measure)
 })
 
 test('an invalid budget is refused with a sentence that names it', () => {

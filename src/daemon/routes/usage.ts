@@ -8,7 +8,7 @@ import {
   type BudgetScope,
   type Budgets,
   type BudgetView,
-  NOTHING_SPENT,
+  eachMeasure,
   spentByPurpose,
 } from '../../domain/budget.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
@@ -85,10 +85,9 @@ type Spent = Awaited<ReturnType<DaemonContext['store']['spending']['of']>>
 
 function toBudgetRow({ scope, key, name, budgets }: Wanted, spent: Spent, parts: PurposeRow[]): BudgetRow {
   const row = spent.find(entry => entry.scope === scope && entry.key === key)
-  const { turns, tokens, cost_usd, wall_minutes } = row ?? NOTHING_SPENT
   const limits = budgets[scope]
   const isBound = Object.values(limits).some(limit => limit !== undefined)
-  const spentHere = { turns, tokens, cost_usd, wall_minutes }
+  const spentHere = eachMeasure(measure => row?.[measure] ?? 0)
   const own = parts.filter(part => part.scope === scope && part.key === key)
   const others = Object.fromEntries(own.map(part => [part.purpose, { tokens: part.tokens, cost_usd: part.cost_usd }]))
   const by_purpose = spentByPurpose(spentHere, others)

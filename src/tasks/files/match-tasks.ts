@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { parseJson } from '../../base/json.ts'
 import type { Task } from '../../domain/task.ts'
 import type { ImportedTask, UpdateTask } from '../../domain/task-requests.ts'
 import { addTaskDependency, removeTaskDependency } from '../graph.ts'
@@ -120,7 +122,7 @@ function changesOf(task: Task, wanted: ImportedTask, parent: string | undefined)
     ...(labels && labelsColumn(labels) !== task.labels && { labels }),
     ...(acceptance && acceptanceColumn(acceptance) !== task.acceptance && { acceptance }),
     ...(paths && pathsColumn(paths) !== task.paths && { paths }),
-    ...(budget && JSON.stringify(budget) !== task.budget && { budget }),
+    ...(budget && !isDeepStrictEqual(budget, parseJson(task.budget ?? '')) && { budget }),
     ...(parent !== undefined && parent !== task.parent_id && { parent }),
   }
 }
