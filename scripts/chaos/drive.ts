@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { OVER_STATES } from '../../src/domain/task.ts'
 import { type Open, Person, type PersonDeps, TOLD_MS } from './answering.ts'
 import { RECORDING } from './faults/damage.ts'
 import { isOfFullDisk } from './fixture/daemon-runner.ts'
@@ -117,7 +118,10 @@ function readState({ paths }: RoundFixture) {
     return {
       sessions: allOf(db, 'select id from sessions').length,
       failed,
-      over: ended.length === 0 && tasks.every(({ state }) => OVER.has(state)) && allOf(db, NOT_TIDY).length === 0,
+      over:
+        ended.length === 0 &&
+        tasks.every(({ state }) => OVER_STATES.some(over => over === state)) &&
+        allOf(db, NOT_TIDY).length === 0,
       open: allOf<Open>(db, "select number, kind, input, project from escalations where state = 'open'"),
       notTold: allOf(db, NOT_TOLD).length,
       lastEvent: allOf<{ id: number | null }>(db, 'select max(id) as id from events')[0]?.id ?? 0,
@@ -139,5 +143,3 @@ const NOT_TOLD = `select id from outbox where state = 'waiting'
 const NOT_TIDY = `select id from runs where state <> 'ended'
   union all select id from merges where state = 'merged' and cleaned_at is null
   union all select rowid from worktrees where state in ('idle', 'leaving')`
-
-const OVER = new Set(['done', 'failed', 'cancelled'])

@@ -1,8 +1,7 @@
 import { AppError } from '../base/errors.ts'
 import type { Escalation, TaskAfterAnswer } from '../domain/escalation.ts'
-import { AT_WORK, type Task, type TaskState } from '../domain/task.ts'
+import { isBegun, isOver, type Task } from '../domain/task.ts'
 import type { SessionRow } from '../store/tables.ts'
-import { isOver } from '../tasks/transition.ts'
 import { type DaemonContext, getTasks } from './context.ts'
 
 interface RefusedAnswer {
@@ -50,7 +49,7 @@ export async function goOnAfterAnswer(
     return 'goes_on'
   }
   if (!answer.again) return 'as_it_is'
-  if ((AT_WORK as readonly TaskState[]).includes(task.state) || task.state === 'waiting') return 'at_work'
+  if (isBegun(task)) return 'at_work'
   if (task.state === 'failed')
     await store.transaction(tx => getTasks(daemon).force(task, { to: 'ready', reason: words.story }, tx))
   await startRun(task, answer.env, daemon)

@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import { isAutomatic } from './deciders.ts'
+import { SCOPES } from './option-values.ts'
 
-/** What a caller may do, from little to everything; each includes the ones before it. */
-export const SCOPES = ['read', 'work', 'decide', 'admin'] as const
 export const Scope = z.enum(SCOPES)
 export type Scope = z.infer<typeof Scope>
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { TaskState } from './task.ts'
 
 /** The version in every checkpoint. A checkpoint of a higher version is left alone, because this program would lose what it does not know. */
 export const CHECKPOINT_VERSION = 1
@@ -21,13 +22,8 @@ export const KeyDecision = z.object({ question: z.string(), answer: z.string(), 
 export type KeyDecision = z.infer<typeof KeyDecision>
 
 /** A task of the session's queue, reduced to what a resume needs. */
-export const QueuedTask = z.object({ title: z.string(), state: z.string() })
+export const QueuedTask = z.object({ title: z.string(), state: TaskState })
 export type QueuedTask = z.infer<typeof QueuedTask>
-
-/** Whether work on a task has begun, even if it now waits for a limit or a person. */
-export function isBegun({ state }: QueuedTask): boolean {
-  return state === 'running' || state === 'waiting' || state === 'verifying' || state === 'merging'
-}
 
 /** Everything that is needed to continue a session as if nothing had happened. */
 export const Checkpoint = z.object({

@@ -60,9 +60,20 @@ export type ChannelName = (typeof CHANNELS)[number]
 export const NOTICE_KINDS = ['question', 'complete', 'rate_limit', 'error', 'report'] as const
 export type NoticeKind = (typeof NOTICE_KINDS)[number]
 
+/** What a caller of the API may do, from little to everything; each includes the ones before it. */
+export const SCOPES = ['read', 'work', 'decide', 'admin'] as const
+
+/**
+ * What becomes of a message of a webhook. `waiting`: it is stored and not worked on yet. `starting`: its task is stored, its run is not started yet.
+ * `ignored`: it is nothing that pcc acts on. `refused`: it is, but not from there, not by them or not now. `failed`: given up.
+ * The last two can be tried again while their text is stored.
+ */
+export const DELIVERY_STATES = ['waiting', 'starting', 'done', 'ignored', 'refused', 'failed'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
 /** How work gets into its target branch. */
 export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]
 
-/** The beginning of the key of work that waits because tests fail that failed before it. It is read before a run, so it is in a file without zod. */
+/** Prefix of the keys of work that waits because of tests that failed already before the work began. Commands read it on the hot path: keep zod out of this file. */
 export const FAILED_BEFORE_KEY = 'failed-before:'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MEASURES } from './budget.ts'
-import { TaskState, TaskView } from './task.ts'
+import { OVER_STATES, TaskState, TaskView } from './task.ts'
 
 /**
  * Cleans text from people and files. Terminal escape sequences and invalid characters are removed. Of control characters,
@@ -100,7 +100,7 @@ export const ImportedTask = z.strictObject({
   alias: Name.optional(),
   after: z.array(Ref).max(10_000).optional(),
   parent: Ref.optional(),
-  state: z.enum(['open', 'done', 'failed', 'cancelled']).optional(),
+  state: z.enum(['open', ...OVER_STATES]).optional(),
   /** Its line in the file, for messages. */
   line: z.number().int().optional(),
   /** The column there of what it comes after, or of its title. */

@@ -66,11 +66,33 @@ export const PARENT_MOVES: Moves = {
 export const Verification = z.enum(['unverified', 'passed', 'failed'])
 export type Verification = z.infer<typeof Verification>
 
+/** How far a task is: nobody has begun it, somebody has and will continue it, or nothing more happens to it by itself. */
+const PROGRESS = {
+  ...({ blocked: 'open', ready: 'open' } as const),
+  ...({ running: 'begun', waiting: 'begun', verifying: 'begun', merging: 'begun' } as const),
+  ...({ done: 'over', failed: 'over', cancelled: 'over' } as const),
+} satisfies Record<TaskState, 'open' | 'begun' | 'over'>
+
+export type OverState = { [State in TaskState]: (typeof PROGRESS)[State] extends 'over' ? State : never }[TaskState]
+
+export function isOver(state: TaskState): state is OverState {
+  return PROGRESS[state] === 'over'
+}
+
+export function isBegun({ state }: { state: TaskState }): boolean {
+  return PROGRESS[state] === 'begun'
+}
+
+/** States of tasks that somebody has begun, waiting ones included. */
+export const BEGUN_STATES: readonly TaskState[] = TaskState.options.filter(state => isBegun({ state }))
+
 /** States in which a session holds the task and takes no other one. */
-export const AT_WORK = ['running', 'verifying', 'merging'] as const satisfies readonly TaskState[]
+export const AT_WORK: readonly TaskState[] = BEGUN_STATES.filter(state => state !== 'waiting')
+
+export const OVER_STATES: readonly OverState[] = TaskState.options.filter(isOver)
 
 /** States of tasks that are not over. */
-export const OPEN_STATES = ['blocked', 'ready', 'waiting', ...AT_WORK] as const satisfies readonly TaskState[]
+export const OPEN_STATES: readonly TaskState[] = TaskState.options.filter(state => !isOver(state))
 
 /** The row of a task. */
 export interface Task {

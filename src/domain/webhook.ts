@@ -1,12 +1,5 @@
 import * as z from 'zod'
-
-/**
- * What becomes of a delivery. `waiting`: it is stored and not worked on yet. `starting`: its task is stored, its run is not started yet.
- * `ignored`: it is nothing that pcc acts on. `refused`: it is, but not from there, not by them or not now. `failed`: given up.
- * The last two can be tried again while their text is stored.
- */
-export const DELIVERY_STATES = ['waiting', 'starting', 'done', 'ignored', 'refused', 'failed'] as const
-export type DeliveryState = (typeof DELIVERY_STATES)[number]
+import { DELIVERY_STATES, type DeliveryState } from './option-values.ts'
 
 /** One message from outside. It is stored before its sender gets an answer. */
 export interface WebhookDelivery {

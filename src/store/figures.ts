@@ -4,8 +4,8 @@ import type { FigureStore, RowCounts, StoreFigures } from './store.ts'
 import type { Tables } from './tables.ts'
 
 /**
- * Released: another table is counted by a new migration. How many rows there are of each kind. The database keeps the numbers with each change, because counting 100,000 tasks takes longer
- * than a scrape of metrics may.
+ * How many rows there are of each kind. This migration is released: to count another table, write a new one. The database keeps the numbers with each
+ * change, because counting 100,000 tasks takes longer than a scrape of metrics may.
  */
 export const rowCounts: Migration = {
   number: 33,

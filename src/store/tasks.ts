@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import type { Task, TaskScope, TaskState, TaskView } from '../domain/task.ts'
+import { BEGUN_STATES, type Task, type TaskScope, type TaskState, type TaskView } from '../domain/task.ts'
 import type { Database, JsonDifferences } from './database.ts'
 import type { Tables } from './tables.ts'
 import { prepareTaskStatements } from './task-statements.ts'
@@ -108,19 +108,19 @@ function listHeld(db: Kysely<Tables>, { run, owner }: { run?: string | undefined
   return select.orderBy('position').execute()
 }
 
-/** A session has few tasks, so they are scanned: an index on this would be written with every claim and every finish. */
-const IS_BEGUN = sql<SqlBool>`"state" in ('running', 'verifying', 'merging', 'waiting')`
-
 function findAtWork(db: Kysely<Tables>, session: string): Promise<Task | undefined> {
-  return db
-    .selectFrom('tasks')
-    .selectAll()
-    .where('session_id', '=', session)
-    .where(IS_BEGUN)
-    .orderBy(sql`case state when 'waiting' then 1 else 0 end`)
-    .orderBy('position')
-    .limit(1)
-    .executeTakeFirst()
+  return (
+    db
+      .selectFrom('tasks')
+      .selectAll()
+      .where('session_id', '=', session)
+      // A session has few tasks, so they are scanned: an index on this would be written with every claim and every finish.
+      .where('state', 'in', BEGUN_STATES)
+      .orderBy(sql`case state when 'waiting' then 1 else 0 end`)
+      .orderBy('position')
+      .limit(1)
+      .executeTakeFirst()
+  )
 }
 
 /** Returns true if the edge is new. */

@@ -1,5 +1,5 @@
-import { AT_WORK, type Task, type TaskScope, type TaskState } from '../domain/task.ts'
-import { isHeld, moveTask, type TasksTxDeps, transition } from './transition.ts'
+import { AT_WORK, isBegun, type Task, type TaskScope, type TaskState } from '../domain/task.ts'
+import { moveTask, type TasksTxDeps, transition } from './transition.ts'
 
 /** Who claims a task, and from which scope. */
 export interface ClaimRequest {
@@ -42,7 +42,7 @@ export async function releaseClaims(
   reason: string,
   deps: TasksTxDeps,
 ): Promise<Task[]> {
-  const held = (await deps.store.tasks.held(by, deps.tx)).filter(isHeld)
+  const held = (await deps.store.tasks.held(by, deps.tx)).filter(isBegun)
   const released: Task[] = []
   for (const task of held) released.push(await moveTask(task, { to: 'ready', reason }, deps))
   return released
@@ -75,5 +75,5 @@ async function findPlannedTask(session: string, { store, tx }: TasksTxDeps): Pro
 }
 
 function isAtWork(state: TaskState): boolean {
-  return (AT_WORK as readonly TaskState[]).includes(state)
+  return AT_WORK.includes(state)
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../base/errors.ts'
-import { OPEN_STATES, type Task, type TaskState } from '../domain/task.ts'
+import { OPEN_STATES, type Task } from '../domain/task.ts'
 import type { Store, Tx } from '../store/store.ts'
 
 /** Where a task is looked for first; a reference of the form `project#name` says it itself. */
@@ -70,7 +70,7 @@ export async function resolveTask(
   const exact = await store.tasks.get(ref, tx)
   if (exact?.session_id === session) return exact
   const tasks = await store.tasks.list({ session }, tx)
-  const open = tasks.filter(({ state }) => (OPEN_STATES as readonly TaskState[]).includes(state))
+  const open = tasks.filter(({ state }) => OPEN_STATES.includes(state))
   const word = ref.trim().toLowerCase()
   const matchers: ((task: Task) => boolean)[] = [
     ({ id }) => id === word || id === `t-${word}`,

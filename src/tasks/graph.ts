@@ -1,6 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import { quoteForShell } from '../base/words.ts'
-import type { Task } from '../domain/task.ts'
+import { isBegun, type Task } from '../domain/task.ts'
 import type { TaskEdge } from '../store/task-stores.ts'
 import type { FeatureLocation } from './features.ts'
 import { nameTasks } from './find-task.ts'
@@ -9,7 +9,6 @@ import {
   countPart,
   eventSubject,
   findBlockedReason,
-  isHeld,
   partStateOf,
   reasonBlockedBy,
   type TasksTxDeps,
@@ -153,7 +152,7 @@ export async function removeTask(task: Task, { cascade }: { cascade: boolean }, 
     throw new AppError('task_needed', { id: task.id, others: nameTasks(others), count: others.length })
   }
   const all = [task, ...others]
-  const held = all.find(isHeld)
+  const held = all.find(isBegun)
   if (held) throw new AppError('task_at_work', { id: held.id, session: held.session_id ?? held.id })
   const gone = new Set(all.map(({ id }) => id))
   for (const { parent_id, state } of all) {

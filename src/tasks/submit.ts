@@ -1,6 +1,6 @@
 import { AppError } from '../base/errors.ts'
 import type { BudgetLimits } from '../domain/budget.ts'
-import type { Task } from '../domain/task.ts'
+import type { OverState, Task } from '../domain/task.ts'
 import { MAX_TITLE } from '../domain/task-requests.ts'
 import { findTask, resolveTask } from './find-task.ts'
 import { endPoint, findWaitPath, hasOpenBlockers, refuseAsParent, refuseForeignBlocker, storedGraph } from './graph.ts'
@@ -31,7 +31,7 @@ export interface NewTaskRequest {
   alias?: string | undefined
   /** The id that it had elsewhere, and the state in which it ended there. */
   id?: string | undefined
-  over?: 'done' | 'failed' | 'cancelled' | undefined
+  over?: OverState | undefined
   /** It may come after a cancelled task, as it did elsewhere. */
   asItWas?: boolean | undefined
   /** Who asked for it: `cli` by default. */

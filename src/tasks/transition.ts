@@ -2,9 +2,10 @@ import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
 import type { NewEvent } from '../domain/event.ts'
 import {
-  AT_WORK,
   FORCED_MOVES,
+  isOver,
   nextAttemptOf,
+  type OverState,
   PARENT_MOVES,
   TASK_MOVES,
   type Task,
@@ -70,16 +71,6 @@ function columnsForMove(task: Task, move: Move, now: number): Partial<Task> {
     ...(retry && { retries: task.retries + 1 }),
     ...(result !== undefined && { result: truncate(result, MAX_RESULT) }),
   }
-}
-
-/** Whether a task has ended: nothing more happens to it by itself. */
-export function isOver(state: TaskState): boolean {
-  return state === 'done' || state === 'failed' || state === 'cancelled'
-}
-
-/** Whether somebody has begun the task and will continue it. */
-export function isHeld({ state }: Task): boolean {
-  return state === 'waiting' || (AT_WORK as readonly TaskState[]).includes(state)
 }
 
 function verificationAfterMove({ to, verification, forced }: Move): Verification | null {
@@ -188,11 +179,11 @@ async function propagateMove(before: Task, after: Task, deps: TasksTxDeps): Prom
 }
 
 /** How a task counts one of its parts. */
-export type PartState = 'open' | 'failed' | 'done' | 'cancelled'
+export type PartState = 'open' | OverState
 
 /** How a part in this state is counted. */
 export function partStateOf(state: TaskState): PartState {
-  return state === 'done' || state === 'failed' || state === 'cancelled' ? state : 'open'
+  return isOver(state) ? state : 'open'
 }
 
 /** Changes how many parts a task counts, and its state accordingly. `cause` is the part that caused it. */

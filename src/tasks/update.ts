@@ -1,9 +1,9 @@
 import { AppError } from '../base/errors.ts'
-import type { Task } from '../domain/task.ts'
+import { isBegun, isOver, type Task } from '../domain/task.ts'
 import type { UpdateTask } from '../domain/task-requests.ts'
 import { findTask } from './find-task.ts'
 import { setParent } from './graph.ts'
-import { eventSubject, isHeld, isOver, type Move, moveTask, type TasksTxDeps } from './transition.ts'
+import { eventSubject, type Move, moveTask, type TasksTxDeps } from './transition.ts'
 import { acceptanceColumn, labelsColumn, pathsColumn } from './view.ts'
 
 /** Changes the fields of a task that a person may edit; its state is not among them. */
@@ -56,7 +56,7 @@ export async function forceTask(task: Task, { to, reason }: ForcedState, deps: T
   if (task.children === 0) return forceOne(task, forcedMove(to, reason), deps)
   if (to === 'done' || to === 'failed') throw new AppError('task_has_parts', { id: task.id, parts: task.children })
   const leaves = (await deps.store.tasks.list({ under: task.id }, deps.tx)).filter(({ children }) => children === 0)
-  const affected = leaves.filter(leaf => (to === 'ready' ? isOver(leaf.state) || isHeld(leaf) : canCancel(leaf)))
+  const affected = leaves.filter(leaf => (to === 'ready' ? isOver(leaf.state) || isBegun(leaf) : canCancel(leaf)))
   for (const leaf of affected) {
     // Moving another leaf may have changed this one.
     const now = await deps.store.tasks.get(leaf.id, deps.tx)
@@ -73,8 +73,8 @@ async function forceOne(task: Task, move: Move, deps: TasksTxDeps): Promise<Task
   const isAlreadySo = task.state === move.to || (move.to === 'ready' && task.state === 'blocked')
   if (isAlreadySo) return task
   const session = task.run_id === null ? task.session_id : null
-  if (session !== null && isHeld(task)) throw new AppError('task_at_work', { id: task.id, session })
-  const moved = await moveTask(task, { ...move, anew: isHeld(task) }, deps)
+  if (session !== null && isBegun(task)) throw new AppError('task_at_work', { id: task.id, session })
+  const moved = await moveTask(task, { ...move, anew: isBegun(task) }, deps)
   const why = { reason: `a person set the task to ${move.to}`, at: deps.clock.now() }
   // The agent of finished work is gone, so nothing else ends the question about that work.
   const isFinished = task.state === 'verifying' || task.state === 'merging'

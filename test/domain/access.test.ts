@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeyName, mayReach, mayUse, SCOPES } from '../../src/domain/access.ts'
+import { KeyName, mayReach, mayUse } from '../../src/domain/access.ts'
+import { SCOPES } from '../../src/domain/option-values.ts'
 
 test('each scope includes the ones before it and none after it', () => {
   const allowed = SCOPES.map(scope => SCOPES.filter(needed => mayUse({ scope }, needed)))

@@ -125,7 +125,7 @@ async function drain(queue: Queue, session: string): Promise<string[]> {
 }
 
 function isAtWork({ state }: Task): boolean {
-  return (AT_WORK as readonly TaskState[]).includes(state)
+  return AT_WORK.includes(state)
 }
 
 /** A cycle, or a task that has begun: refused, as it should be. */

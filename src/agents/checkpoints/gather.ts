@@ -1,10 +1,5 @@
-import {
-  CHECKPOINT_VERSION,
-  type Checkpoint,
-  type CheckpointReason,
-  isBegun,
-  type QueuedTask,
-} from '../../domain/checkpoint.ts'
+import { CHECKPOINT_VERSION, type Checkpoint, type CheckpointReason, type QueuedTask } from '../../domain/checkpoint.ts'
+import { isBegun } from '../../domain/task.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'

@@ -1,4 +1,5 @@
-import { type Checkpoint, type CheckpointReason, type FileChange, isBegun } from '../../domain/checkpoint.ts'
+import type { Checkpoint, CheckpointReason, FileChange } from '../../domain/checkpoint.ts'
+import { isBegun, isOver } from '../../domain/task.ts'
 
 export interface Restoration {
   /** Files that changed since the checkpoint. */
@@ -82,11 +83,9 @@ const CLOSING =
 
 function progressOf({ completed_subtasks, pending_subtasks, queue }: Checkpoint) {
   const done = queue.filter(({ state }) => state === 'done').map(({ title }) => `task: ${title}`)
-  const waiting = queue.filter(task => !ENDED.has(task.state) && !isBegun(task)).map(({ title }) => `task: ${title}`)
+  const waiting = queue.filter(task => !isOver(task.state) && !isBegun(task)).map(({ title }) => `task: ${title}`)
   return { completed: [...done, ...completed_subtasks], remaining: [...pending_subtasks, ...waiting] }
 }
-
-const ENDED = new Set(['done', 'failed', 'cancelled'])
 
 function currentTask({ original_task, current_task }: Checkpoint, caps: Caps): string[] {
   if (current_task === '' || current_task === original_task) return []

@@ -2,15 +2,13 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { dateTime } from '../../base/clock.ts'
 import type { ApiKeyView, NewApiKey } from '../../domain/access.ts'
+import { SCOPES } from '../../domain/option-values.ts'
 import { openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 import { optionParser, refuseInSession } from '../options.ts'
 import { ago } from '../render/format.ts'
 import { boxTable, type Cell } from '../render/list-table.ts'
 import { cut, firstLine } from '../render/text.ts'
-
-/** As in src/domain/access.ts, which would bring zod into the command. */
-const SCOPE_WORDS = ['read', 'work', 'decide', 'admin']
 
 /** `pcc api keys`: the keys with which other programs speak to the daemon. */
 export function addApiCommand(program: Command): void {
@@ -20,7 +18,7 @@ export function addApiCommand(program: Command): void {
   keys
     .command('create')
     .description('Make a key; it is shown once, and only its hash is stored')
-    .requiredOption('--scope <scope>', 'read, work, decide or admin; each includes the ones before', scopeOption)
+    .requiredOption('--scope <scope>', `${SCOPES.join(', ')}; each includes the ones before`, scopeOption)
     .option('--name <name>', 'shown beside what the key changes (default: its id)')
     .option('--project <path>', 'only for this project')
     .option('--system <name>', 'only on the machine with this name')
@@ -88,8 +86,8 @@ interface CreateOptions {
 }
 
 const scopeOption = optionParser(
-  text => (SCOPE_WORDS.includes(text) ? text : undefined),
-  'It must be read, work, decide or admin.',
+  text => SCOPES.find(scope => scope === text),
+  `It must be one of ${SCOPES.join(', ')}.`,
 )
 
 const UNIT_MS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }

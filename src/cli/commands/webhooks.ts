@@ -2,7 +2,8 @@ import type { Command } from 'commander'
 import { dateTime } from '../../base/clock.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { ApiStatus } from '../../domain/api.ts'
-import type { DeliveryState, WebhookSetup, WebhookView } from '../../domain/webhook.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../../domain/option-values.ts'
+import type { WebhookSetup, WebhookView } from '../../domain/webhook.ts'
 import { openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { optionParser, refuseInSession } from '../options.ts'
@@ -10,8 +11,6 @@ import { ago } from '../render/format.ts'
 import { boxTable, type Cell } from '../render/list-table.ts'
 import { cut, firstLine } from '../render/text.ts'
 
-/** As in src/domain/webhook.ts, which would bring zod into the command. */
-const STATES = ['waiting', 'starting', 'done', 'ignored', 'refused', 'failed']
 const TONES: Partial<Record<DeliveryState, NonNullable<Cell['tone']>>> = {
   failed: 'red',
   refused: 'yellow',
@@ -25,7 +24,11 @@ export function addWebhooksCommand(program: Command): void {
   webhooks
     .command('list')
     .description('List the newest messages that came in')
-    .option('--state <state>', STATES.join(', '), optionParser(readState, `It must be one of ${STATES.join(', ')}.`))
+    .option(
+      '--state <state>',
+      DELIVERY_STATES.join(', '),
+      optionParser(readState, `It must be one of ${DELIVERY_STATES.join(', ')}.`),
+    )
     .option('--source <name>', 'only those of one webhook')
     .option('--limit <n>', 'how many', optionParser(readCount, 'It must be a number from 1 to 1000.'))
     .option('--json', 'print JSON')
@@ -109,7 +112,7 @@ function toneOf(state: DeliveryState): Cell {
 }
 
 function readState(text: string): string | undefined {
-  return STATES.includes(text) ? text : undefined
+  return DELIVERY_STATES.find(state => state === text)
 }
 
 function readCount(text: string): number | undefined {

@@ -3,12 +3,12 @@ import * as z from 'zod'
 import { systemClock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import { type AddedTask, AddTask, AT_WORK, type Task, type TaskState, type TaskView } from '../../domain/task.ts'
+import { type AddedTask, AddTask, isBegun, type Task, type TaskView } from '../../domain/task.ts'
 import { type ImportReply, ImportTasks, MAX_IMPORT_BYTES, NoteOnTask, SayOfTask } from '../../domain/task-requests.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { importTasks, tryImport } from '../../tasks/files/import-tasks.ts'
-import { eventSubject, isHeld } from '../../tasks/transition.ts'
+import { eventSubject } from '../../tasks/transition.ts'
 import type { ForcedState } from '../../tasks/update.ts'
 import { mentionTask, predictTurn, readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
@@ -34,7 +34,7 @@ export function graphActions(daemon: DaemonContext) {
       const { view, interrupted } = await store.transaction(async tx => {
         const task = await tasks.find(ref, tx)
         if (check) check(task.id, await readTaskJson(task.id, store, tx))
-        const held = (await store.tasks.list({ under: task.id }, tx)).filter(isHeld)
+        const held = (await store.tasks.list({ under: task.id }, tx)).filter(isBegun)
         return { view: await tasks.view(await tasks.force(task, forced, tx), tx), interrupted: held }
       })
       await daemon.supervisor.runs.taken(interrupted)
@@ -154,9 +154,6 @@ function numberAttempts(events: StoredEvent[], numbers: readonly number[]): Stor
 
 const QueuedTask = z.object({ task: z.string().min(1) })
 
-/** States of a task that its session has begun: it cannot be taken out of the queue, only its session can be stopped. */
-const BEGUN: readonly TaskState[] = [...AT_WORK, 'waiting']
-
 /** The queue of a session: add a task, list them, take one out. */
 export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   const tasks = getTasks(daemon)
@@ -177,7 +174,8 @@ export function queueRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const { task: ref } = parseRequest(QueuedTask, request.params, 'DELETE /sessions/:ref/tasks/:task')
     const cancelled = await daemon.store.transaction(async tx => {
       const { id, state } = await tasks.resolve(ref, session, tx)
-      if (BEGUN.includes(state)) throw new AppError('task_at_work', { id, session })
+      // Only its session can be stopped.
+      if (isBegun({ state })) throw new AppError('task_at_work', { id, session })
       return tasks.transition(id, { to: 'cancelled', reason: 'cancelled by a person', actor: 'human' }, tx)
     })
     return { task: (await tasks.list({ session })).find(({ id }) => id === cancelled.id) }

@@ -1,9 +1,8 @@
 import { AppError } from '../../base/errors.ts'
 import { NO_COMPLETION_PROGRESS } from '../../domain/evidence.ts'
 import { type Merge, OPEN_MERGES } from '../../domain/merge.ts'
-import type { Task } from '../../domain/task.ts'
+import { isBegun, type Task } from '../../domain/task.ts'
 import type { Tx } from '../../store/store.ts'
-import { isHeld } from '../../tasks/transition.ts'
 import { changeMergeIn } from '../../workspace/merge/merge-state.ts'
 import type { SupervisorContext } from '../context.ts'
 import { sendBack } from './moves.ts'
@@ -67,10 +66,10 @@ export async function landOutside(
   if (!task) throw new AppError('task_not_there', { ref: id })
   const newest = (await store.merges.list({ task: id }, tx)).filter(merge => merge.branch === branch).at(-1)
   const hasParts = task.children > 0
-  const held = isHeld(task) && !hasParts ? [task] : []
+  const held = isBegun(task) && !hasParts ? [task] : []
   if (task.state !== 'done' && !hasParts) {
     const reason = `its pull request was merged as ${commit.slice(0, 10)}`
-    await tasks.transition(id, { to: 'done', forced: true, anew: isHeld(task), reason }, tx)
+    await tasks.transition(id, { to: 'done', forced: true, anew: isBegun(task), reason }, tx)
   }
   const session = task.session_id === null ? undefined : await store.sessions.get(task.session_id, tx)
   if (session) {

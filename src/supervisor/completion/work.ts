@@ -1,11 +1,10 @@
 import { AppError } from '../../base/errors.ts'
 import { type CompletionProgress, NO_COMPLETION_PROGRESS, UNPROVEN } from '../../domain/evidence.ts'
 import type { Merge } from '../../domain/merge.ts'
-import type { Task, TaskState } from '../../domain/task.ts'
+import { isBegun, type Task, type TaskState } from '../../domain/task.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { RunRow, SessionRow } from '../../store/tables.ts'
-import { isHeld } from '../../tasks/transition.ts'
 
 /** Work that its agent has called done, and that is still to be verified and merged. */
 export interface FinishedWork {
@@ -61,7 +60,7 @@ export async function findWork(id: string, store: Store, tx?: Tx): Promise<Finis
 export async function findDoneWork(id: string, store: Store, tx: Tx): Promise<FinishedWork | { why: string }> {
   const task = await store.tasks.get(id, tx)
   if (!task) return { why: `there is no task ${id}` }
-  if (isHeld(task)) throw new AppError('task_unsettled', { what: `${id} is ${task.state}` })
+  if (isBegun(task)) throw new AppError('task_unsettled', { what: `${id} is ${task.state}` })
   if (task.state !== 'done') return { why: `${id} is ${task.state}, not done` }
   const session = task.session_id === null ? undefined : await store.sessions.get(task.session_id, tx)
   if (!session || session.vendor_id === null) return { why: `the conversation of ${id} is gone` }

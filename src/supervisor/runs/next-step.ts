@@ -3,7 +3,7 @@ import { type Amounts, amountWords, type BudgetLimits, MEASURES, NOTHING_SPENT }
 import { FAULT_NAMES, FAULTS } from '../../domain/limit.ts'
 import type { RunTarget } from '../../domain/run.ts'
 import { type FailureKind, isTransient } from '../../domain/session.ts'
-import type { Task, TaskScope, TaskState } from '../../domain/task.ts'
+import { isBegun, type Task, type TaskScope, type TaskState } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import type { DoneAttempt } from '../../store/task-stores.ts'
@@ -143,7 +143,7 @@ export function classifyAttempt(
 function classifyCompletion({ state }: Pick<Task, 'state'>): 'completing' | 'waiting' | 'over' {
   if (state === 'waiting') return 'waiting'
   // A running task was sent back: its session is about to resume the same conversation.
-  return state === 'verifying' || state === 'merging' || state === 'running' ? 'completing' : 'over'
+  return isBegun({ state }) ? 'completing' : 'over'
 }
 
 /**

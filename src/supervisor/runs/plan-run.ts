@@ -1,7 +1,7 @@
 import { listPrice } from '../../agents/hooks/usage.ts'
 import type { PastAttempt } from '../../domain/attempt.ts'
 import type { PlannedModel, RunPlan } from '../../domain/run.ts'
-import type { Task } from '../../domain/task.ts'
+import { isBegun, type Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow } from '../../store/tables.ts'
 import type { ModelCost, TaskEdge } from '../../store/task-stores.ts'
@@ -131,7 +131,7 @@ export function plannedOrder({ tasks, edges, others }: OrderInput): PlannedOrder
     }
   }
   // A plan assumes that every attempt goes well, those at work included.
-  for (const task of tasks) if (AT_WORK.has(task.state)) finish(task.id)
+  for (const task of tasks) if (isBegun(task)) finish(task.id)
   for (const task of tasks) markReady(task)
   for (let next = ready.takeFirst(); next; next = ready.takeFirst()) {
     order.push(next)
@@ -153,9 +153,6 @@ function wayOn({ id, state }: Task, dependent: string): string {
   if (state === 'cancelled') return `. Let it begin without that: pcc task deps rm ${id} ${dependent}`
   return ''
 }
-
-/** States of tasks that an attempt has begun. */
-const AT_WORK: ReadonlySet<Task['state']> = new Set(['running', 'waiting', 'verifying', 'merging'])
 
 /** Tasks that could begin. The first is that of the highest priority, of equal ones the oldest. */
 class ReadyTasks {

@@ -215,7 +215,7 @@ async function hashWorkTree(project: string): Promise<string | undefined> {
 /** Whether somebody works on the worktree's task, or may still claim it. */
 async function isTaskOpen({ task }: Worktree, { tasks }: Store): Promise<boolean> {
   const row = await tasks.get(task)
-  return row !== undefined && OPEN_STATES.some(state => state === row.state)
+  return row !== undefined && OPEN_STATES.includes(row.state)
 }
 
 async function worktreeDeps(

@@ -1,8 +1,8 @@
 import { AppError } from '../../base/errors.ts'
-import type { Task } from '../../domain/task.ts'
+import { isOver, type Task } from '../../domain/task.ts'
 import type { ImportedTask } from '../../domain/task-requests.ts'
 import { submitTask } from '../submit.ts'
-import { isOver, type TasksDeps, type TasksTxDeps } from '../transition.ts'
+import type { TasksDeps, TasksTxDeps } from '../transition.ts'
 import { applyUpdate, dropDependencies, isName, type KnownTasks, matchTasks } from './match-tasks.ts'
 import { type FileProblem, tasksWrongError } from './task-text.ts'
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseJson } from '../../base/json.ts'
-import type { Task } from '../../domain/task.ts'
+import { isBegun, isOver, type Task } from '../../domain/task.ts'
 import type { ImportedTask, UpdateTask } from '../../domain/task-requests.ts'
 import { addTaskDependency, removeTaskDependency } from '../graph.ts'
-import { isHeld, isOver, type TasksTxDeps } from '../transition.ts'
+import type { TasksTxDeps } from '../transition.ts'
 import { forceTask, updateTask } from '../update.ts'
 import { acceptanceColumn, labelsColumn, pathsColumn } from '../view.ts'
 import { titleKey } from './task-text.ts'
@@ -74,7 +74,7 @@ export interface TaskUpdate {
 
 /** Removes the dependencies that the file does not name any more. Called for all tasks before any is added, because the order may be reversed. */
 export async function dropDependencies({ task, after }: TaskUpdate, deps: TasksTxDeps): Promise<boolean> {
-  if (after === undefined || isHeld(task)) return false
+  if (after === undefined || isBegun(task)) return false
   const wanted = new Set(after)
   const edges = await deps.store.tasks.blockersOf([task.id], deps.tx)
   const gone = edges.filter(({ blocker_id }) => !wanted.has(blocker_id))
@@ -95,13 +95,13 @@ export async function applyUpdate(
   if (isName(wanted.id) && wanted.id !== task.id && wanted.id !== task.alias)
     task = (await store.tasks.swap(task, { alias: wanted.id }, tx)) ?? task
   const present = new Set((await store.tasks.blockersOf([task.id], tx)).map(({ blocker_id }) => blocker_id))
-  for (const blocker of isHeld(task) ? [] : (after ?? []).filter(id => !present.has(id))) {
+  for (const blocker of isBegun(task) ? [] : (after ?? []).filter(id => !present.has(id))) {
     task = await addTaskDependency(task.id, blocker, deps)
     isChanged = true
   }
   const { state = 'open' } = wanted
   // What is at work ends as its run says; the state of a task with parts follows from them.
-  if (state === 'open' || task.children > 0 || isHeld(task)) return isChanged
+  if (state === 'open' || task.children > 0 || isBegun(task)) return isChanged
   await forceTask(task, { to: state }, deps)
   return true
 }

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
-import { OPEN_STATES, type TaskState, type TaskView } from '../../domain/task.ts'
+import type { TaskView } from '../../domain/task.ts'
+import { partStateOf } from '../transition.ts'
 import { LIKE_AFTER, type TaskFormat } from './task-text.ts'
 
 /** Writes tasks as a file from which `readTasks` reads the same tasks with the same ids. The history of runs is not included. */
@@ -13,7 +14,7 @@ export function writeTasks(tasks: readonly TaskView[], format: TaskFormat): stri
 /** The fields of a task; those with default values are left out. */
 function plainTask(task: TaskView) {
   const { id, title, description, after, parent_id, priority, feature, type, labels, acceptance, paths } = task
-  const state = exportedState(task.state)
+  const state = partStateOf(task.state)
   // The state of a task with parts follows from them.
   const isOwn = task.children === 0 && state !== 'open'
   return {
@@ -34,10 +35,6 @@ function plainTask(task: TaskView) {
     ...(task.model !== null && { model: task.model }),
     ...(task.budget !== null && { budget: task.budget }),
   }
-}
-
-function exportedState(state: TaskState): 'open' | 'done' | 'failed' | 'cancelled' {
-  return (OPEN_STATES as readonly TaskState[]).includes(state) ? 'open' : (state as 'done' | 'failed' | 'cancelled')
 }
 
 const MARKS = { open: ' ', done: 'x', failed: '~', cancelled: '-' } as const

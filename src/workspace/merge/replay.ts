@@ -93,7 +93,7 @@ async function isMergeOnto({ repository, head }: ReplayRequest['merge'], onto: s
   return first === onto && second !== undefined
 }
 
-/** The message of a merge, also of one that had conflicts: that is accepted as it is (`isMergeOnto`). */
+/** The message of a merge commit. A merge resolved by the agent gets it from the note, and its commit is not made again (`isMergeOnto`). */
 function mergeMessage({ merge, title }: Pick<ReplayRequest, 'merge' | 'title'>): string {
   return `Merge ${merge.branch}: ${title}\n`
 }

@@ -123,7 +123,7 @@ export async function archiveWorktree(row: WorktreeRow, left: UnmergedWork): Pro
   }
 }
 
-/** The beginning of an archive commit's message. */
+/** The beginning of an archive commit's message. `readArchivedHead` knows stored archives by it, so it stays as it is. */
 export const ARCHIVE_SUBJECT = 'pcc: worktree of '
 
 /** Runs git and returns its output; throws where it fails. */

@@ -182,8 +182,8 @@ test('the queue tells what runs and what is left; what was cancelled is left out
     { title: 'Second', state: 'waiting', description: 'Second, with all that it needs' },
     { title: 'Third', state: 'cancelled' },
     { title: 'Fourth', state: 'ready' },
-  ]
-  const { checkpoint } = await gathered(t, { ask: { tasks } })
+  ] as const
+  const { checkpoint } = await gathered(t, { ask: { tasks: [...tasks] } })
   assert.equal(checkpoint.current_task, 'Second, with all that it needs')
   assert.equal(checkpoint.next_action, 'Second')
   assert.deepEqual(

@@ -57,13 +57,8 @@ export function mergedText({ merged, unmerged }: Pick<RunView, 'merged' | 'unmer
 
 /** Groups the counts by state into those that a person is shown. */
 export function groupCounts(tasks: TaskCounts): Record<'done' | 'failed' | 'waiting' | 'left', number> {
-  const sum = (...states: (keyof TaskCounts)[]) => states.reduce((total, state) => total + (tasks[state] ?? 0), 0)
-  return {
-    done: sum('done'),
-    failed: sum('failed'),
-    waiting: sum('waiting'),
-    left: sum('blocked', 'ready', 'running', 'verifying', 'merging'),
-  }
+  const { done = 0, failed = 0, waiting = 0, cancelled: _, ...others } = tasks
+  return { done, failed, waiting, left: Object.values(others).reduce((sum, count) => sum + count, 0) }
 }
 
 /** Why no new task begins in an open run; `undefined` when nothing holds it up. */
