@@ -11,7 +11,7 @@ export function addMcpCommand(program: Command): void {
     .option('--session <session>', 'the running session that they belong to; PCC_TOOLS names it otherwise')
     .addHelpText(
       'after',
-      '\nAn agent that is started by pcc gets these tools without this command, or with PCC_TOOLS set for it.\nThe tools are listed in docs/features.md.',
+      '\nAn agent that is started by pcc gets these tools without this command, or with PCC_TOOLS set for it.\nThe tools are listed in: pcc docs features',
     )
     .action(async ({ session, seat }: { session?: string; seat?: string }, command: Command) => {
       const { readToolEndpoint, serveTools, findToolEndpoint } = await import('./mcp-serve.ts')
