@@ -6,6 +6,7 @@ import type { AppPaths } from '../base/app-paths.ts'
 import { type Clock, DAY_MS, HOUR_MS, systemClock } from '../base/clock.ts'
 import { replaceFile } from '../base/files.ts'
 import type { Log } from '../base/log.ts'
+import { isFinal } from '../domain/api.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import type { Store } from '../store/store.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -188,14 +189,10 @@ async function findFinishedSessions(store: Store): Promise<SessionRow[]> {
   const open = new Set((await store.escalations.list({ states: ['open'] })).map(({ session_id }) => session_id))
   const rows = await store.sessions.list()
   return rows
-    .filter(
-      row => row.state === 'ended' && FINAL_ENDS.has(row.ended_as) && row.resumes_at === null && row.parked === null,
-    )
+    .filter(row => row.state === 'ended' && isFinal(row.ended_as) && row.resumes_at === null && row.parked === null)
     .filter(({ id }) => !open.has(id))
     .toSorted((a, b) => (a.ended_at ?? 0) - (b.ended_at ?? 0))
 }
-
-const FINAL_ENDS = new Set<SessionRow['ended_as']>(['completed', 'stopped', 'error'])
 
 export interface PruneCheckpoints {
   paths: AppPaths

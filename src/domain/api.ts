@@ -249,6 +249,11 @@ export type SessionState = 'queued' | 'starting' | 'running' | 'asking' | 'ended
 /** How a session ended. Only `completed` is a success; `paused`, `rate_limited` and `waiting_input` can be resumed later. */
 export type EndedAs = 'completed' | 'stopped' | 'paused' | 'rate_limited' | 'waiting_input' | 'error'
 
+/** Whether a session that ended so, or shows this status, is over: it goes on only if a person resumes it. */
+export function isFinal(as: EndedAs | SessionStatus | null): boolean {
+  return as === 'completed' || as === 'stopped' || as === 'error'
+}
+
 /** The columns of a session's row from which its status follows. */
 export interface StatusFacts {
   id: string

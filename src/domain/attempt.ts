@@ -1,6 +1,10 @@
 import * as z from 'zod'
 import type { FailureKind } from './session.ts'
 
+/** How an attempt at a task ended. */
+export const AttemptOutcome = z.enum(['done', 'failed', 'interrupted'])
+export type AttemptOutcome = z.infer<typeof AttemptOutcome>
+
 /** An earlier attempt at a task, from which the next one is planned. Lists of these are oldest first, of a whole run or of one task. */
 export interface PastAttempt {
   task_id: string
@@ -9,7 +13,7 @@ export interface PastAttempt {
   /** The model it was started with; null if the agent chose its own. */
   model: string | null
   /** `interrupted` and null (still open) say nothing about the work. */
-  outcome: 'done' | 'failed' | 'interrupted' | null
+  outcome: AttemptOutcome | null
   /** Why it ended so. */
   reason: string | null
   /** The agent's last message. */
@@ -44,7 +48,7 @@ export const JournalEntry = z.object({
   title: z.string(),
   feature: z.string().nullable(),
   session_id: z.string(),
-  outcome: z.enum(['done', 'failed', 'interrupted']),
+  outcome: AttemptOutcome,
   /** Why it ended so, if there is something to say. */
   reason: z.string().nullable(),
   /** The agents that worked on it, in order; empty if its session is no longer stored. */

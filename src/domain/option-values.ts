@@ -77,3 +77,19 @@ export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]
 
 /** Prefix of the keys of work that waits because of tests that failed already before the work began. Commands read it on the hot path: keep zod out of this file. */
 export const FAILED_BEFORE_KEY = 'failed-before:'
+
+/** The windows of an account that are known, in words; `hour` is our own count. */
+export const WINDOW_NAMES = {
+  hour: '1-hour',
+  five_hour: '5-hour',
+  one_day: '1-day',
+  seven_day: '7-day',
+  seven_day_opus: '7-day Opus',
+  seven_day_sonnet: '7-day Sonnet',
+} as const
+
+/** The common name of a vendor's window. */
+export function windowName(window: string): string {
+  const names: Record<string, string> = WINDOW_NAMES
+  return names[window] ?? window.replaceAll('_', ' ')
+}

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { SessionStatus, StartSession } from './api.ts'
-import { RunOutcome } from './attempt.ts'
+import { AttemptOutcome, RunOutcome } from './attempt.ts'
 import { Need } from './needs.ts'
 import { MAX_PARALLEL_AGENTS, MODEL_STRATEGIES } from './option-values.ts'
 import { QuotaLevel, QuotaSource } from './quota.ts'
@@ -132,7 +132,7 @@ export const AttemptView = z.object({
   agents: z.array(z.string()).optional(),
   /** Null if the agent chose its own. */
   model: z.string().nullable(),
-  outcome: z.enum(['done', 'failed', 'interrupted']).nullable(),
+  outcome: AttemptOutcome.nullable(),
   /** Whether the work was verified. */
   verification: Verification.nullable(),
   /** Set if it is done without any change. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { QuotaBook } from '../agents/limits/quota.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
+import { isFinal } from '../domain/api.ts'
 import { loadConfig } from '../domain/config/load.ts'
 import { isCurrent } from '../domain/quota.ts'
 import type { StartRun } from '../domain/run.ts'
@@ -28,7 +29,7 @@ import { RunManager } from './runs/runs.ts'
 import { AdmissionQueue } from './session/admission.ts'
 import { checkpointsDirectory } from './session/checkpoints.ts'
 import type { LiveSession, LiveSessionEnding, SessionDeps } from './session/context.ts'
-import { isOver, KeptEnvironments } from './session/kept-environments.ts'
+import { KeptEnvironments } from './session/kept-environments.ts'
 import { LiveSessions } from './session/live-sessions.ts'
 import type { PrepareDeps, PreparedSession } from './session/prepare.ts'
 import { settingsOfCaller } from './session/settings.ts'
@@ -241,7 +242,7 @@ async function endWithoutProcess(
   const row = await store.sessions.get(id)
   if (row?.state !== 'ended') return row !== undefined
   const mayRunInTerminal = row.options.host === 'tmux' && row.ended_as === 'paused'
-  const waits = !isOver(row.ended_as) && (how.to === 'stop' || row.resumes_at !== null || mayRunInTerminal)
+  const waits = !isFinal(row.ended_as) && (how.to === 'stop' || row.resumes_at !== null || mayRunInTerminal)
   if (!waits) return false
   const now = clock.now()
   if (how.to === 'pause') return !(await pauseWaitingSession(row, store, now))

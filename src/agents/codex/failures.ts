@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { messageOf } from '../../base/errors.ts'
 import type { Limit } from '../../domain/limit.ts'
+import type { WINDOW_NAMES } from '../../domain/option-values.ts'
 import type { Failure, FailureKind } from '../../domain/session.ts'
 import { type LimitEvent, limitFromRecord, parseResetTime } from '../limits/reset-time.ts'
 import type { TurnEnd } from '../turns.ts'
@@ -107,7 +108,11 @@ function explainLogin(problem: string): string {
 }
 
 /** The vendor names its windows by their length only. */
-const WINDOW_NAMES: Record<number, string> = { 300: 'five_hour', 1440: 'one_day', 10080: 'seven_day' }
+const NAMES_BY_MINUTES: Record<number, keyof typeof WINDOW_NAMES> = {
+  300: 'five_hour',
+  1440: 'one_day',
+  10080: 'seven_day',
+}
 /** The vendor reports no warning; Codex itself begins to warn at about this percentage. */
 const WARNS_AT = 90
 
@@ -140,7 +145,7 @@ export function readTurnLimit(
 
 function nameOf({ windowDurationMins: minutes }: CodexLimitWindow): string {
   if (!minutes) return 'unknown'
-  return WINDOW_NAMES[minutes] ?? `${minutes}_minutes`
+  return NAMES_BY_MINUTES[minutes] ?? `${minutes}_minutes`
 }
 
 function readUsage({ usedPercent, resetsAt }: CodexLimitWindow) {

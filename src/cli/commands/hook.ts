@@ -1,6 +1,6 @@
 import { LOOK, refuseHook } from '../../agents/hooks/refuse.ts'
 import { type AppPaths, appPathsFor, dataDirectoryHint } from '../../base/app-paths.ts'
-import type { HookOutput, HookVendor } from '../../domain/hooks.ts'
+import { HOOK_VENDORS, type HookOutput, type HookVendor } from '../../domain/hooks.ts'
 import type * as Inline from '../../supervisor/hooks/answer-inline.ts'
 import type { HookCaller } from '../../supervisor/hooks/router.ts'
 import { loadCompiled } from '../compiled-script.ts'
@@ -11,15 +11,13 @@ import { runTerminalHook } from './hook-in-terminal.ts'
 const { existsSync, readSync, writeSync } = process.getBuiltinModule('node:fs')
 const { isAbsolute, join } = process.getBuiltinModule('node:path')
 
-const USAGE = `Usage: pcc hook <claude|codex|gemini|copilot> <event> --home <folder> [--config <file>] [--data-dir <folder>]
+const USAGE = `Usage: pcc hook <${HOOK_VENDORS.join('|')}> <event> --home <folder> [--config <file>] [--data-dir <folder>]
        pcc hook claude <event> --seat <folder>
 
 Called by agents, never by hand: reads an event from standard input and prints the answer in the agent's words. The
 daemon answers; without one the same policy decides here. pcc hooks install makes agents call this. --seat is for agents
 that pcc has started in a terminal (pcc start --host tmux): where the daemon is away, their calls are refused.
 `
-
-const VENDORS: readonly string[] = ['claude', 'codex', 'gemini', 'copilot'] satisfies HookVendor[]
 
 /** A larger event is not judged. */
 const MAX_BYTES = 4_000_000
@@ -70,7 +68,7 @@ interface RouterHook {
 /** `pcc hook`: nothing but the answer is ever printed, and it ends in bounded time. */
 export async function runHook(argv: readonly string[]): Promise<number> {
   const [vendor = '', event = '', flag, folder = '', ...more] = argv
-  const isRight = VENDORS.includes(vendor) && /^[A-Za-z]{3,41}$/.test(event) && folder !== ''
+  const isRight = HOOK_VENDORS.some(known => known === vendor) && /^[A-Za-z]{3,41}$/.test(event) && folder !== ''
   if (isRight && flag === '--seat' && vendor === 'claude' && more.length === 0)
     return runTerminalHook({ event, folder })
   const chosen = isRight && flag === '--home' && isAbsolute(folder) ? readChosen(more) : undefined

@@ -36,7 +36,7 @@ export async function showList(
     json || import('../render/list-table.ts'),
   ])
   if (table === true) return out(JSON.stringify({ sessions, total, observed }, null, 2))
-  const shown = onlyOpen ? sessions.filter(isOpen) : sessions
+  const shown = onlyOpen ? sessions.filter(({ status }) => IS_OPEN[status]) : sessions
   if (total === 0 && observed.length === 0) out(emptyList(options))
   else if (shown.length > 0) for (const line of table.listTable(shown, terminal, Date.now())) out(line)
   const more = total - shown.length
@@ -54,20 +54,19 @@ interface SessionList {
   decisions?: number
 }
 
-/** Whether a session goes on, or waits for something that lets it go on. */
-export function isOpen({ status }: SessionView): boolean {
-  return !['completed', 'stopped', 'error'].includes(status)
+/** Whether a session of this status goes on, or waits for something that lets it go on. */
+const IS_OPEN: Record<SessionView['status'], boolean> = {
+  ...{ idle: true, processing: true, waiting_input: true, rate_limited: true, paused: true },
+  ...{ stopped: false, completed: false, error: false },
 }
+const STATUSES = ['running', ...Object.keys(IS_OPEN)]
 
 /** `pcc list` for commander, which prints the help and refuses wrong flags. */
 export function addListCommand(program: Command): void {
   program
     .command('list')
     .description('List the open sessions, or all of them')
-    .option(
-      '--status <status>',
-      'only these, comma-separated: running, waiting_input, paused, rate_limited, stopped, completed, error',
-    )
+    .option('--status <status>', `only these, comma-separated: ${STATUSES.join(', ')}`)
     .option('--project <path>', 'only sessions of this project')
     .option('--all', 'also those that have ended')
     .option('--limit <n>', `show at most n sessions, the newest (default: ${LATEST})`)
@@ -79,10 +78,8 @@ export function addListCommand(program: Command): void {
 }
 
 async function checkStatuses(statuses: string): Promise<void> {
-  const { STATUS_WORDS } = await import('../render/format.ts')
-  const known = ['running', ...Object.keys(STATUS_WORDS)]
-  const unknown = statuses.split(',').find(name => !known.includes(name.trim()))
-  if (unknown !== undefined) await refuse(`there is no status "${unknown}": ${known.join(', ')}`)
+  const unknown = statuses.split(',').find(name => !STATUSES.includes(name.trim()))
+  if (unknown !== undefined) await refuse(`there is no status "${unknown}": ${STATUSES.join(', ')}`)
 }
 
 async function refuse(problem: string): Promise<never> {

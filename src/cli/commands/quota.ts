@@ -6,6 +6,7 @@ import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import { FAULTS, faultOf } from '../../domain/limit.ts'
+import { windowName } from '../../domain/option-values.ts'
 import {
   matchAccounts,
   type QuotaForecast,
@@ -20,7 +21,7 @@ import { type DaemonConnection, sessionPath } from '../connection/connection.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 import { openScreen } from '../live/terminal.ts'
 import { refuseInSession } from '../options.ts'
-import { ago, counted, nameOf, STATUS_WORDS, shortCount, windowName } from '../render/format.ts'
+import { ago, counted, nameOf, STATUS_WORDS, shortCount } from '../render/format.ts'
 import { firstLine, pad, type Terminal, type Tone, wrap } from '../render/text.ts'
 
 interface HoldOptions {

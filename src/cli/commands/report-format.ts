@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
 import { type PurposeAmounts, purposeWords } from '../../domain/budget.ts'
+import { windowName } from '../../domain/option-values.ts'
 import type { Report, ReportedTask } from '../../domain/report.ts'
 import type { TaskView } from '../../domain/task.ts'
-import { counted, duration, fullCount, money, nameProjects, shortCount, windowName } from '../render/format.ts'
+import { counted, duration, fullCount, money, nameProjects, shortCount } from '../render/format.ts'
 import { firstLine } from '../render/text.ts'
 
 /** `Sat 14 Nov 22:00` in local time. */

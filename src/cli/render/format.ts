@@ -139,19 +139,6 @@ export function resumeCommand({ id }: Pick<SessionView, 'id'>): string {
   return `pcc resume ${id}`
 }
 
-/** The common name of a vendor's window: `five_hour` is `5-hour`. */
-export function windowName(window: string): string {
-  return WINDOW_NAMES[window] ?? window.replaceAll('_', ' ')
-}
-
-const WINDOW_NAMES: Record<string, string> = {
-  hour: '1-hour',
-  five_hour: '5-hour',
-  seven_day: '7-day',
-  seven_day_opus: '7-day Opus',
-  seven_day_sonnet: '7-day Sonnet',
-}
-
 /** Names projects by their folders; of two with one name, also by the folders above, until the names differ. */
 export function nameProjects(projects: Iterable<string>): (project: string) => string {
   const all = [...new Set(projects)]

@@ -2,7 +2,8 @@ import { wakeTime } from '../../base/clock.ts'
 import { amountWords, budgetWords } from '../../domain/budget.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import type { GateStatus } from '../../domain/evidence.ts'
-import { duration, windowName } from './format.ts'
+import { windowName } from '../../domain/option-values.ts'
+import { duration } from './format.ts'
 import { cutAtWord, firstLine, INDENT, type Terminal, type Tone } from './text.ts'
 
 export type TaskEvent = Exclude<Extract<StoredEvent, { kind: `task.${string}` }>, CompletionEvent>

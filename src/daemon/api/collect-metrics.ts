@@ -4,10 +4,12 @@ import { sessionMarker } from '../../base/process/marker.ts'
 import { findCarriedMarkers } from '../../base/process/process-table.ts'
 import type { SessionState } from '../../domain/api.ts'
 import { LIVE_STATUS, SessionStatus } from '../../domain/api.ts'
+import { AttemptOutcome } from '../../domain/attempt.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { AUTOMATIC_DECIDERS, isAutomatic } from '../../domain/deciders.ts'
 import { Escalation } from '../../domain/escalation.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import { WINDOW_NAMES } from '../../domain/option-values.ts'
 import { isCurrent, levelOf, QuotaLevel, type QuotaWindow } from '../../domain/quota.ts'
 import { FailureKind, Risk } from '../../domain/session.ts'
 import { TaskState } from '../../domain/task.ts'
@@ -20,8 +22,6 @@ const LOOP_RESOLUTION_MS = 100
 const ORPHANS_EVERY_MS = 60_000
 /** No label has more values than this, whatever vendors say. */
 const MOST_ACCOUNTS = 50
-const KNOWN_WINDOWS = new Set(['five_hour', 'seven_day', 'seven_day_opus', 'seven_day_sonnet', 'hour'])
-const ATTEMPT_OUTCOMES = ['done', 'failed', 'interrupted']
 
 /** Opens the metrics and begins to count what happens. Labels are words of ours with few values: no path, name or text is ever one. */
 export async function openMetrics(daemon: DaemonContext): Promise<Metrics> {
@@ -118,7 +118,7 @@ function showRows(read: StoreFigures, figures: Figures, now: number): void {
   const statuses = countStatuses(read)
   for (const status of SessionStatus.options) figures.sessions.set({ status }, statuses[status] ?? 0)
   figures.attempts.reset()
-  for (const outcome of ATTEMPT_OUTCOMES) figures.attempts.inc({ outcome }, read.attempts[outcome] ?? 0)
+  for (const outcome of AttemptOutcome.options) figures.attempts.inc({ outcome }, read.attempts[outcome] ?? 0)
   figures.queueAge.set(ageOf(read.heads, now))
   for (const kind of Escalation.shape.kind.options)
     figures.waiting.set({ kind }, read.escalations.find(row => row.kind === kind)?.count ?? 0)
@@ -177,7 +177,7 @@ async function showAccounts({ store, paths, agentEnv }: DaemonContext, figures: 
 }
 
 function nameWindow(window: string): string {
-  return KNOWN_WINDOWS.has(window) ? window : 'other'
+  return Object.hasOwn(WINDOW_NAMES, window) ? window : 'other'
 }
 
 const NANOSECONDS = 1e9

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { TmuxSessionFolder } from '../../agents/tmux/session-folder.ts'
 import { AppError } from '../../base/errors.ts'
-import { ResumeSession, type SessionView, statusOf } from '../../domain/api.ts'
+import { isFinal, ResumeSession, type SessionView, statusOf } from '../../domain/api.ts'
 import type { CheckpointLine, CheckpointView } from '../../domain/checkpoint.ts'
 import { vendorOf } from '../../domain/vendors.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -13,7 +13,7 @@ import { findCompleteWork } from '../../supervisor/session/resume.ts'
 import { endLeftInTerminal, pauseWaitingSession, stopWaitingSession } from '../../supervisor/session/settle.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
 import { parseRequest } from './errors.ts'
-import { FINAL_STATUSES, findSession, viewSession } from './sessions.ts'
+import { findSession, viewSession } from './sessions.ts'
 
 const Prompt = z.strictObject({ text: z.string().trim().min(1).max(1_000_000) })
 const RetrySession = ResumeSession.omit({ from: true })
@@ -27,7 +27,7 @@ export function sessionActions(daemon: DaemonContext) {
         await daemon.supervisor.stop(row.id, 'stopped by a person')
         return readFreshView(row.id, daemon)
       }
-      if (row.state === 'ended' && FINAL_STATUSES.has(statusOf(row, daemon.bootId).status)) {
+      if (row.state === 'ended' && isFinal(statusOf(row, daemon.bootId).status)) {
         if (!daemon.supervisor.run(row.id)) await endLeftInTerminal(row, 'stop', daemon.store)
         throw await overError(row, daemon)
       }
@@ -95,7 +95,7 @@ export function sessionControlRoutes(app: FastifyInstance, daemon: DaemonContext
   app.post('/sessions/:ref/hold', async request => {
     const row = await findSession(request.params, daemon)
     const { held } = parseRequest(Hold, request.body, 'POST /sessions/:ref/hold')
-    if (held && row.resumes_at === null && FINAL_STATUSES.has(statusOf(row, daemon.bootId).status))
+    if (held && row.resumes_at === null && isFinal(statusOf(row, daemon.bootId).status))
       throw await overError(row, daemon)
     await daemon.store.sessions.update(row.id, { held_at: held ? (row.held_at ?? Date.now()) : null })
     await daemon.supervisor.gatesChanged()
@@ -125,7 +125,7 @@ async function settleIfWaiting(id: string, end: typeof stopWaitingSession, daemo
 /** A session that waits for its limit or its next retry must not resume by itself; one that is over cannot be paused. */
 async function pauseEnded(row: SessionRow, daemon: DaemonContext): Promise<void> {
   const { status } = statusOf(row, daemon.bootId)
-  if (FINAL_STATUSES.has(status)) throw await overError(row, daemon)
+  if (isFinal(status)) throw await overError(row, daemon)
   if (status === 'waiting_input')
     throw new AppError('session_waits_for_answer', { id: row.id, number: formatDecisionNumber(row) })
   await pauseWaitingSession(row, daemon.store, Date.now())
@@ -177,7 +177,7 @@ async function overError(row: SessionRow, daemon: DaemonContext): Promise<AppErr
 /** How a session stands that is not at work, and what a person can type: only what this session accepts. */
 async function describeRest(row: SessionRow, daemon: DaemonContext): Promise<{ status: string; next: string }> {
   const { status } = statusOf(row, daemon.bootId)
-  const over = FINAL_STATUSES.has(status) ? 'over' : 'not at work'
+  const over = isFinal(status) ? 'over' : 'not at work'
   const complete = await findCompleteWork(row, { store: daemon.store, tasks: getTasks(daemon) })
   if (complete) return { status: `${over}: ${complete.what}`, next: complete.next }
   if (status === 'waiting_input')

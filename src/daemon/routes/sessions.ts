@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import type { HandOver } from '../../domain/agent-choice.ts'
-import { type OpenAsk, SessionStatus, type SessionView, StartSession, statusOf } from '../../domain/api.ts'
+import { isFinal, type OpenAsk, SessionStatus, type SessionView, StartSession, statusOf } from '../../domain/api.ts'
 import { EVENT_BODIES, type EventKind } from '../../domain/event.ts'
 import { EVERY_ACCOUNT } from '../../domain/limit.ts'
 import type { Task } from '../../domain/task.ts'
@@ -30,9 +30,6 @@ const EventsQuery = z.strictObject({
   tail: z.coerce.number().int().min(1).max(100_000).optional(),
   kinds: z.string().optional(),
 })
-
-/** Statuses of a session that is over for good. */
-export const FINAL_STATUSES: ReadonlySet<SessionStatus> = new Set(['completed', 'stopped', 'error'])
 
 /** Starting sessions and reading them. */
 export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void {
@@ -193,7 +190,7 @@ async function readHeldAccounts({ store }: DaemonContext): Promise<ReadonlySet<s
 }
 
 function findHold({ held_at, account }: SessionRow, { status }: SessionView, held: ReadonlySet<string>) {
-  if (held_at !== null && !FINAL_STATUSES.has(status)) return 'session'
+  if (held_at !== null && !isFinal(status)) return 'session'
   const isHeld = held.has(EVERY_ACCOUNT) || (account !== null && held.has(account))
   return isHeld && status === 'rate_limited' ? 'account' : undefined
 }

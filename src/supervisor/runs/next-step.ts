@@ -1,3 +1,4 @@
+import { isFinal } from '../../domain/api.ts'
 import type { PastAttempt, RunOutcome } from '../../domain/attempt.ts'
 import { type Amounts, amountWords, type BudgetLimits, MEASURES, NOTHING_SPENT } from '../../domain/budget.ts'
 import { FAULT_NAMES, FAULTS } from '../../domain/limit.ts'
@@ -137,7 +138,7 @@ export function classifyAttempt(
   const { state, ended_as, resumes_at } = session
   if (state !== 'ended' || resumes_at !== null) return 'working'
   if (ended_as === 'completed' && task?.session_id === session.id) return classifyCompletion(task)
-  return ended_as === 'completed' || ended_as === 'stopped' || ended_as === 'error' ? 'over' : 'waiting'
+  return isFinal(ended_as) ? 'over' : 'waiting'
 }
 
 function classifyCompletion({ state }: Pick<Task, 'state'>): 'completing' | 'waiting' | 'over' {

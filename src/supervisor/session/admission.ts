@@ -1,4 +1,5 @@
 import { AppError } from '../../base/errors.ts'
+import { windowName } from '../../domain/option-values.ts'
 import { type QuotaWindow, startsAllowed } from '../../domain/quota.ts'
 import { asksFor } from './asks.ts'
 import type { LiveSession, SessionDeps } from './context.ts'
@@ -250,7 +251,7 @@ function describeWindow(window: QuotaWindow | undefined): string {
   const percent = `${Math.round(window.utilization * 100)}%`
   if (window.source === 'estimate') return `by our own estimate ${percent} of quota.max_tokens_per_hour is used`
   const until = window.resets_at === null ? '' : `, until ${new Date(window.resets_at).toISOString()}`
-  return `${percent} of the ${window.window.replace('five_hour', '5-hour').replace('seven_day', '7-day').replaceAll('_', ' ')} window is used${until}`
+  return `${percent} of the ${windowName(window.window)} window is used${until}`
 }
 
 /** A session that waits for its allowance goes by the settings as they are now. What cannot be read stays as it was. */

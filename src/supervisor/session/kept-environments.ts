@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { replaceFile } from '../../base/files.ts'
-import type { EndedAs } from '../../domain/api.ts'
+import { isFinal } from '../../domain/api.ts'
 import type { SessionRow } from '../../store/tables.ts'
 
 const Environment = z.record(z.string(), z.string())
@@ -49,7 +49,7 @@ export class KeptEnvironments {
    * theirs.
    */
   forgetOver(sessions: Pick<SessionRow, 'id' | 'state' | 'ended_as'>[], runs: ReadonlySet<string> = new Set()): void {
-    const open = sessions.filter(({ state, ended_as }) => state !== 'ended' || !isOver(ended_as))
+    const open = sessions.filter(({ state, ended_as }) => state !== 'ended' || !isFinal(ended_as))
     const wanted = new Set([...open.map(({ id }) => id), ...runs].map(id => `${id}.json`))
     for (const file of existsSync(this.#dir) ? readdirSync(this.#dir) : []) {
       if (!wanted.has(file)) rmSync(join(this.#dir, file), { force: true })
@@ -59,9 +59,4 @@ export class KeptEnvironments {
   #file(session: string): string {
     return join(this.#dir, `${session}.json`)
   }
-}
-
-/** Whether a session is over. A person who resumes it anyway brings an environment along. */
-export function isOver(as: EndedAs | null): boolean {
-  return as === 'completed' || as === 'stopped' || as === 'error'
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/errors.ts'
 import type { Log } from '../../base/log.ts'
+import { isFinal } from '../../domain/api.ts'
 import { PurposeSplit } from '../../domain/budget.ts'
 import type { AnsweredEscalation } from '../../domain/escalation.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -13,7 +14,7 @@ import { endingIfShut } from './between-turns.ts'
 import { saveCheckpoint } from './checkpoints.ts'
 import type { LiveAgent, LiveSession, LiveSessionEnding, SessionDeps } from './context.ts'
 import { paused, stopped } from './endings.ts'
-import { isOver, type KeptEnvironments } from './kept-environments.ts'
+import type { KeptEnvironments } from './kept-environments.ts'
 import type { PreparedSession } from './prepare.ts'
 import { runTask } from './run-task.ts'
 import { cutOffEnding, settleWithRetries } from './settle.ts'
@@ -141,7 +142,7 @@ export class LiveSessions {
       const ending = await handOver(ownEnding, live, ready)
       await settleWithRetries(live, deps, { ending, signal: closing })
       // Reads the stored row: an answer that is still on its way keeps a failed session from being over.
-      if (isOver(live.row.ended_as) && !mayComeBack(live)) kept.forget(live.id)
+      if (isFinal(live.row.ended_as) && !mayComeBack(live)) kept.forget(live.id)
     } catch (error) {
       // The store failed for long. The row stays as it was and shows as interrupted, because no daemon runs the session.
       live.log.error({ error }, 'session could not be settled')

@@ -1,9 +1,9 @@
 import { AppError } from '../../base/errors.ts'
 import { isAlive } from '../../base/process/process-table.ts'
+import { isFinal } from '../../domain/api.ts'
 import type { TerminalWait } from '../../human/terminals.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { eventOf, type LiveSession, type SessionContext, type SessionDeps } from './context.ts'
-import { isOver } from './kept-environments.ts'
 import { record } from './record.ts'
 
 /**
@@ -60,7 +60,7 @@ const HAND_OVER_NOTES = {
  */
 export async function isAliveInTerminal(row: SessionRow): Promise<boolean> {
   const { agent_pid: pid, agent_started: startTime, options, intent, parked, ended_as } = row
-  if (isOver(ended_as)) return false
+  if (isFinal(ended_as)) return false
   if (options.host !== 'tmux' || intent !== null || parked !== null || pid === null || startTime === null) return false
   return isAlive({ pid, startTime })
 }

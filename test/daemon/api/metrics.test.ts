@@ -99,6 +99,7 @@ test('a scrape says what there is and counts what happens, and every label is a 
     source: 'vendor' as const,
   }
   await world.store.quota.put('0af3', { ...window, at: Date.now() })
+  await world.store.quota.put('0af3', { ...window, window: 'one_day', utilization: 0.5, at: Date.now() })
   const { text, type } = await get('/metrics')
   const samples = samplesIn(text)
   const expected = {
@@ -110,6 +111,7 @@ test('a scrape says what there is and counts what happens, and every label is a 
     pcc_limits_total: 1,
     'pcc_session_failures_total{failure="agent_missing"}': 1,
     'pcc_quota_used_ratio{account="0af3",window="other",source="vendor"}': 0.95,
+    'pcc_quota_used_ratio{account="0af3",window="one_day",source="vendor"}': 0.5,
     'pcc_quota_level{account="0af3",level="critical"}': 1,
     'pcc_quota_level{account="0af3",level="ok"}': 0,
     pcc_escalation_oldest_age_seconds: 0,

@@ -9,7 +9,7 @@ import type { HookChoice, HookScope } from './vendor-files.ts'
 export function addHooksCommand(program: Command): void {
   const hooks = program
     .command('hooks')
-    .description('Let pcc judge the calls of agents that you start yourself: claude, codex, gemini, copilot')
+    .description(`Let pcc judge the calls of agents that you start yourself: ${HOOK_VENDORS.join(', ')}`)
 
   withChoice(hooks.command('install'), 'Add hooks of pcc to the settings of your agents; show the difference first')
     .option(

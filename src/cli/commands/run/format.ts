@@ -1,8 +1,9 @@
 import { wakeTime } from '../../../base/clock.ts'
 import { neutral } from '../../../base/neutral.ts'
 import type { RunOutcome } from '../../../domain/attempt.ts'
+import { windowName } from '../../../domain/option-values.ts'
 import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../../domain/run.ts'
-import { duration, shortCount, windowName } from '../../render/format.ts'
+import { duration, shortCount } from '../../render/format.ts'
 import { firstLine, type Tone } from '../../render/text.ts'
 
 /** The glyph, colour and words of each outcome. */
