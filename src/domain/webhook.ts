@@ -68,11 +68,3 @@ export type WebhookAction =
   | { do: 'chat'; update: unknown }
   | { do: 'nothing'; why: string }
   | { do: 'refuse'; why: string }
-
-/** `pcc/<task>`, as in src/domain/worktree.ts. */
-const BRANCH = /^pcc\/(t-[0-9a-f]{6,})$/
-
-/** The task whose work is on a branch; undefined if the branch is not ours. */
-export function taskOfBranch(branch: string): string | undefined {
-  return BRANCH.exec(branch)?.[1]
-}

@@ -13,7 +13,7 @@ export const Worktree = z.strictObject({
   task: z.string().min(1),
   /** The attempt for which it was made; an older attempt may not land from it. */
   attempt: z.number().int().positive(),
-  /** `pcc/<task-id>`. */
+  /** That of `branchOfTask`. */
   branch: z.string().min(1),
   /** The branch into which its work is merged, without `refs/heads/`. */
   target: z.string().min(1),
@@ -21,6 +21,17 @@ export const Worktree = z.strictObject({
   base: z.string().min(1),
 })
 export type Worktree = z.infer<typeof Worktree>
+
+/** The branch on which the work of a task is. */
+export function branchOfTask(task: string): string {
+  return `pcc/${task}`
+}
+
+/** The task whose work is on a branch; undefined if the branch is not ours. */
+export function taskOfBranch(branch: string): string | undefined {
+  const task = branch.slice('pcc/'.length)
+  return /^t-[0-9a-f]{6,}$/.test(task) && branch === branchOfTask(task) ? task : undefined
+}
 
 /**
  * `making`: the row exists, but git may not have made the worktree yet. `archived`: its work is in a ref, and the directory is gone.

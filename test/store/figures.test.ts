@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { MERGE_STATES, OPEN_MERGES } from '../../src/domain/merge.ts'
 import { openStore } from '../../src/store/open.ts'
 import { tempDir } from '../support/world.ts'
 
@@ -39,6 +40,28 @@ test('the numbers of rows are those that counting gives, whatever was inserted, 
       assert.deepEqual({ ...(await store.figures.read()).tasks }, counted)
     }),
     { numRuns: 25 },
+  )
+})
+
+test('a merge is counted in each state that is not over, and in no other', async t => {
+  await using store = await openStore({ file: join(tempDir(t), 'pcc.db') })
+  const of = {
+    attempt: 1,
+    project: '/p',
+    repository: '/p/.git',
+    target: 'main',
+    strategy: 'rebase' as const,
+    reason: null,
+  }
+  const none = { base: null, head: null, result: null, batch: null, as_pull_request: 0, rounds: 0, cleaned_at: null }
+  for (const [at, state] of MERGE_STATES.entries()) {
+    const row = { ...of, ...none, task_id: `t-${at}`, branch: `b-${at}`, state, created_at: 1, updated_at: 1 }
+    await store.transaction(tx => store.merges.insert(row, tx))
+  }
+  assert.equal(
+    (await store.figures.read()).merging,
+    OPEN_MERGES.length,
+    'the index of open merges names those that are over',
   )
 })
 

@@ -3,7 +3,8 @@ import * as z from 'zod'
 import { DAY_MS } from '../../base/clock.ts'
 import { absolutePath } from '../../domain/config/parse-setting.ts'
 import type { Config } from '../../domain/config/settings.ts'
-import { taskOfBranch, type WebhookAction } from '../../domain/webhook.ts'
+import type { WebhookAction } from '../../domain/webhook.ts'
+import { taskOfBranch } from '../../domain/worktree.ts'
 import { externalLine, externalText } from './external-text.ts'
 
 type GitHubSettings = Config['webhooks']['github']

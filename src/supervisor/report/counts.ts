@@ -22,6 +22,7 @@ import type {
   Spent,
   UnlistedPackage,
 } from '../../domain/report.ts'
+import { branchOfTask } from '../../domain/worktree.ts'
 import { git } from '../../workspace/git/git.ts'
 
 type Usage = Pick<EventOf<'usage.reported'>['body'], 'cost_usd' | 'input_tokens' | 'output_tokens'>
@@ -197,7 +198,7 @@ function shownAnswer({ time, subject, body }: EventOf<'question.answered'>): Sho
 const MAX_COMMITS = 2_000
 const MAX_BYTES = 4_000_000
 /** What is committed there counts for its task when it is merged. */
-const TASK_BRANCHES = 'pcc/*'
+const TASK_BRANCHES = branchOfTask('*')
 const TIMEOUT_MS = 10_000
 
 /** The commits of a project between two moments, on any branch but those of tasks, oldest first; none where git does not answer. */

@@ -5,7 +5,7 @@ import type { Log } from '../../base/log.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { OPEN_STATES } from '../../domain/task.ts'
-import type { Worktree, WorktreeRow } from '../../domain/worktree.ts'
+import { branchOfTask, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { Store } from '../../store/store.ts'
 import { readCommandCaps } from '../../workspace/command/command-caps.ts'
@@ -119,7 +119,7 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
       if (own.settings.mode === 'off') return { why: 'worktrees.mode is off' }
       const { lookAt } = await import('../../workspace/worktrees/repository.ts')
       const state = await lookAt({ project, task, target: own.target })
-      if (state.kind === 'there') return { branch: `pcc/${task}`, target: state.repository.target }
+      if (state.kind === 'there') return { branch: branchOfTask(task), target: state.repository.target }
       return state
     },
     async reserve(wanted, settings) {

@@ -5,7 +5,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { messageOf } from '../../base/errors.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { quoteForShell } from '../../base/words.ts'
-import { isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
+import { branchOfTask, isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import { git } from '../git/git.ts'
 import { removeWorktree, removeWorktreeDirectory } from './remove-worktree.ts'
 import {
@@ -267,7 +267,7 @@ function newRow(
     ...{ task, attempt, project, top, target: repository.target, base: repository.base },
     repository: repository.common,
     directory: join(top, repository.inside),
-    branch: `pcc/${task}`,
+    branch: branchOfTask(task),
     state: 'making',
     ...{ reason: null, archive: null, setup: null, created_at: deps.clock.now(), ended_at: null },
   }

@@ -5,7 +5,7 @@ import { readRegularFile, readRegularFileNow } from '../../base/files.ts'
 import { isInside } from '../../base/is-inside.ts'
 import { findProgram } from '../../base/process/find-program.ts'
 import { quoteForShell } from '../../base/words.ts'
-import type { WorktreeRow } from '../../domain/worktree.ts'
+import { branchOfTask, type WorktreeRow } from '../../domain/worktree.ts'
 import { type GitResult, git, isRepositoryBusy, retryWhileBusy } from '../git/git.ts'
 import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
 import { whyGitMustNotWrite } from '../git/git-folder-links.ts'
@@ -48,7 +48,7 @@ export async function lookAt(wanted: {
   const target = wanted.target ?? (await readCheckedOutBranch(folder.own))
   if (target === undefined) return DETACHED
   if (findProgram('git', process.env) === undefined) return { kind: 'in_place', why: 'git is not installed' }
-  const [wantedRef, ours] = [`refs/heads/${target}`, `refs/heads/pcc/${wanted.task}`]
+  const [wantedRef, ours] = [`refs/heads/${target}`, `refs/heads/${branchOfTask(wanted.task)}`]
   const odd = whyForeign(folder, [wantedRef, ours])
   if (odd !== undefined) return { kind: 'refused', why: odd, remedy: FOREIGN_REMEDY }
   const refs = await readBranches(project, folder.common, [wantedRef, ours])

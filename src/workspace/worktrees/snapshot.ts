@@ -3,6 +3,7 @@ import { lstat, mkdir, opendir, readdir, rename, rm, stat } from 'node:fs/promis
 import { join } from 'node:path'
 import { messageOf } from '../../base/errors.ts'
 import { copyInside } from '../../base/real-folder.ts'
+import { INSTALLED } from '../../domain/package-managers.ts'
 import { projectFolderName, type WorktreeDeps } from './worktree.ts'
 
 /** A larger project is not copied: the disk is the person's. */
@@ -10,7 +11,7 @@ const MOST_BYTES = 1_000_000_000
 const MOST_FILES = 100_000
 
 /** Folders that are not copied: programs can fill them again, and a repository keeps its own history. */
-const LEFT_OUT = new Set(['.git', 'node_modules', '.venv', 'venv', 'target', 'vendor', '__pycache__', 'dist', 'build'])
+const LEFT_OUT = new Set([...INSTALLED.keys(), '.git', 'target', '__pycache__', 'dist', 'build'])
 
 export type ProjectSnapshot = { kind: 'copied'; path: string; files: number } | { kind: 'not_copied'; why: string }
 
