@@ -67,6 +67,7 @@ export type MakeText = (before: string | undefined) => {
   copied?: true
   added?: string | undefined
   inserted?: string | undefined
+  swaps?: readonly { from: string; to: string }[] | undefined
 }
 
 /** Lines of a file that a program gives to a shell: recipes of make, scripts of a package, hooks of git. */

@@ -46,6 +46,10 @@ export function explainWeakerChecks(path: string, change: WrittenChange): string
   else if (inserted && SILENCES_ONE.test(inserted)) found.push('it switches a check off wherever the pattern fits')
   const vain = isTestPath(path) ? findVainAssertion(change) : undefined
   if (vain) found.push(vain)
+  const turnedOff = after === undefined && change.swaps?.some(swap => silencesTests(path, swap))
+  if (turnedOff && !vain) found.push('its tests would say less wherever the pattern fits')
+  if ((isTestPath(path) || TEST_SETUP.test(path)) && decidesOutcome(path, change))
+    found.push('it would say itself how the tests end')
   const isSkipped = after === undefined ? countSkips(inserted ?? added) > 0 : countSkips(after) > countSkips(before)
   if (isSkipped) found.push('it leaves out tests')
   const guard = findLostGuard(change)
@@ -53,6 +57,46 @@ export function explainWeakerChecks(path: string, change: WrittenChange): string
   else if (!isTestPath(path) && goesAroundGuard(change)) found.push('what protects it would be asked for nothing')
   return found
 }
+
+/** Whether code among tests says how they end, whatever they found. Data for tests is none. */
+function decidesOutcome(path: string, change: WrittenChange): boolean {
+  if (/(^|\/)(fixtures?|testdata)\/|\.(json|snap|ya?ml|txt|ba?ts|sh)$/.test(path)) return false
+  const isSetup =
+    TEST_SETUP.test(path) || /\bTestMain\(|\b(after|before)(All|Each|\(:?suite)|\bat_exit\b/.test(change.added ?? '')
+  return findAdded(change).some(line => FORGES.test(line) || (isSetup && ENDS_WELL.test(line)))
+}
+
+/** What a runner loads beside the tests. */
+const TEST_SETUP =
+  /(^|\/)(conftest\.py|(jest|vitest|mocha|test|karma|playwright|cypress)[._-]?(global)?[._-]?(setup|teardown|reporter|environment|hooks?)[\w.-]*\.[cm]?[jt]sx?|setup[._-]?tests?(afterenv)?\.[cm]?[jt]sx?|global[._-]?(setup|teardown)\.[cm]?[jt]s|(spec|test|rails|feature)_helper\.(rb|exs)|[\w.-]*reporter\.[cm]?[jt]s)$/i
+const FORGES =
+  /\.(outcome|state|status)\s*=\s*["']pass(ed)?["']|\b(testsfailed|numFailedTests|numFailedTestSuites|failures|errors|failed)\s*=\s*(0|\[\])\s*;?$|\b(global|globalThis|window)\s*(\.|\[["'])(expect|it|test|describe|assert)\b["'\]]*\s*=(?!=)|^(expect|assert)\s*=(?!=)|\bitem\.(runtest|obj|ihook)\s*=(?!=)|\bunittest\.TestCase\.(run|assert\w+|fail)\s*=(?!=)|\b(TestCase|Assertions?|Matchers?)\.class_eval\b|\bpytest_runtest_(call|protocol)\b[^\n]*:\s*(return\s+True|pass)\b/
+const ENDS_WELL =
+  /\bprocess\.(exit\(\s*0?\s*\)|exitCode\s*=\s*0)|\bsys\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bexit!?\s*(\(\s*)?(0|true)\b|\bSystem\.(halt|exit|stop)\(\s*0|\bprocess::exit\(0\)/
+
+/**
+ * Whether a substitution in tests, or in files that may be tests, leaves tests out, takes comparisons away or turns them to their opposite, wherever
+ * its pattern fits.
+ */
+function silencesTests(path: string, { from, to }: { from: string; to: string }): boolean {
+  const isUnknown = path === '' || path.includes('{found}')
+  if (!isUnknown && !isTestPath(path)) return false
+  const left = to.replace(/(^|\s)(\/\/|#(?!\[)|--).*/gm, '').replace(/\/\*.*/s, '')
+  if (countSkips(to) > countSkips(from) || (VAIN.test(to) && !VAIN.test(from))) return true
+  if (COMPARES.test(from) && from !== to && turn(`.${from}`) === turn(`.${to}`)) return true
+  const asserts = isUnknown ? ASSERTS_IN_TESTS : ASSERTS
+  return (asserts.test(from) && !KEEPS_ASSERTING.test(left)) || (DECLARES.test(from) && !DECLARES.test(left))
+}
+
+const COMPARES = /\b(expect|assert\w*|should|refute\w*|to(Be|Equal|Have|Contain|Match|Throw|Strict)\w*)\b/
+/** Assertions that code other than tests does not hold. */
+const ASSERTS_IN_TESTS =
+  /\bexpect\w*\s*\(|\b(self|t|Assert)\.(assert\w*|Error|Errorf|Fatal\w*|Equal|True|Are\w+|Is\w+)\b|\bassert(Equals|That|True|False|Null|Raises|Throws)\b|XCTAssert|assert_eq!/
+const KEEPS_ASSERTING =
+  /\b(expect\w*|assert\w*|should\w*|refute\w*|require\.\w+|XCTAssert\w*|t\.(Error|Fatal)\w*|verify\w*|to[A-Z]\w*|Assert\.\w+)\b/
+/** What makes a runner take a function for a test. */
+const DECLARES =
+  /\b(it|test|describe|specify|scenario|context)(\.each|\.only)?\s*\(|\bfunc (Test|Benchmark|Fuzz|Example)|\bdef test_|\bfunction test|@\w*Test\b|#\[(\w+::)?test\b|\[(Fact|Theory|Test\w*)\b|\btest ["']/
 
 /** What makes a test that stays there say nothing, or the opposite: it compares what is written in it, expects the other thing, or runs never. */
 function findVainAssertion({ before, after, inserted }: WrittenChange): string | undefined {

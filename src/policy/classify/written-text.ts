@@ -222,6 +222,8 @@ export interface WrittenChange {
   added?: string | undefined
   /** What a program puts in wherever its pattern fits, if that is known. */
   inserted?: string | undefined
+  /** Texts that its pattern may find, with what they become. */
+  swaps?: readonly { from: string; to: string }[] | undefined
   /** Set if what was there before is replaced as a whole. */
   whole?: true
   /** Set if it is replaced by another file. */

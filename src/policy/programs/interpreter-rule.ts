@@ -5,6 +5,7 @@ import { type Arg, type FlagHit, findFlag, findFlags, findOperands, isFlag } fro
 import { listModuleFolders } from './plain-code.ts'
 import { judgeWritten } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
+import { listSwaps, type Swap } from './sed.ts'
 
 interface Language {
   /** Flags whose value is program text. */
@@ -166,12 +167,13 @@ function judgeFiles(call: ProgramCall, code: Arg | undefined, language: Language
   if (inPlace) call.say('write.in-place', 'MEDIUM', `${inPlace.text} changes files`, inPlace)
   const files = findOperands(call.args, [...language.inline, ...(language.loads ?? [])]).filter(arg => arg !== code)
   const inserted = code?.known ? readReplacements(code.value) : undefined
+  const swaps = code?.known ? readSwaps(code.value) : undefined
   for (const arg of files) {
     // Perl gives file names a special meaning: a bar runs a command, an angle bracket writes a file.
     if (call.name.startsWith('perl') && /[|<>]/.test(arg.value))
       call.say('code.alarming', 'HIGH', `perl runs or writes ${arg.text}`, arg)
     call.path(arg, inPlace ? 'write' : 'read')
-    if (inPlace) call.change(arg, () => ({ after: undefined, inserted }))
+    if (inPlace) call.change(arg, () => ({ after: undefined, inserted, swaps }))
   }
 }
 
@@ -186,6 +188,17 @@ function readReplacements(code: string): string {
   return [...found.map(([, , text = '']) => text), ...texts.map(([, , , text = '']) => text)]
     .join('\n')
     .replace(/\\([^\w\s])/g, '$1')
+}
+
+/** What those of perl make of the texts that they find. */
+function readSwaps(code: string): Swap[] {
+  return [...code.matchAll(/\bs([/#|,!@~:])((?:(?!\1)[^\\]|\\.)*)\1((?:(?!\1)[^\\]|\\.)*)\1/gs)].flatMap(
+    ([, , pattern = '', to = '']) =>
+      listSwaps(
+        pattern,
+        to.replace(/\$\{?(\d)\}?|\$&|&/g, (whole, group) => (group ? `\\${group}` : whole === '&' ? '\\&' : '&')),
+      ),
+  )
 }
 
 function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefined {

@@ -38,6 +38,7 @@ export function sed(call: ProgramCall): undefined {
   const isPlain = seen.flags.every(flag => /^(E|r|regexp-extended|i|I|in-place|e|expression)$/.test(flag.name))
   const script = isPlain && texts.every(({ known }) => known) ? texts.map(({ value }) => value).join('\n') : undefined
   const inserted = texts.every(({ known }) => known) ? readInserted(texts) : undefined
+  const swaps = texts.every(({ known }) => known) ? readSedSwaps(texts, isExtended) : undefined
   const files = explicit ? words : others
   for (const arg of files) call.path(arg, inPlace ? 'write' : 'read')
   // Files that xargs names are not known.
@@ -46,6 +47,7 @@ export function sed(call: ProgramCall): undefined {
       after: script && had !== undefined ? applySed(script, had, isExtended) : undefined,
       added: script?.replace(/\\([^\w\s])/g, '$1'),
       inserted,
+      swaps,
     }))
   if (inPlace) call.say('file.edit', 'MEDIUM', 'sed -i changes files', inPlace.arg)
   const isSilent = seen.flags.some(flag => /^(n|quiet|silent)$/.test(flag.name))
@@ -58,6 +60,16 @@ function readInserted(texts: readonly Arg[]): string {
   return readSedScript(texts.map(arg => arg.value).join('\n'))
     .inserts.join('\n')
     .replace(/\\([^\w\s])/g, '$1')
+}
+
+/** What the lines that a script changes may look like before and after. */
+function readSedSwaps(texts: readonly Arg[], isExtended: boolean): Swap[] {
+  return readSedScript(texts.map(arg => arg.value).join('\n')).swaps.flatMap(({ pattern, to }) =>
+    listSwaps(
+      isExtended ? pattern : pattern.replace(/\\([(){}|+?])|([(){}|+?])/g, (_, bare, plain) => bare ?? `\\${plain}`),
+      to,
+    ),
+  )
 }
 
 /** Joins several texts to one script, one line each. */
@@ -83,6 +95,8 @@ export interface SedEffects {
   runs: boolean
   /** Texts that it puts in. */
   inserts: string[]
+  /** Patterns with what takes their place: nothing, for lines that are left out. */
+  swaps: { pattern: string; to: string }[]
   /** Whether every character of it was understood. */
   readable: boolean
 }
@@ -99,6 +113,7 @@ export function readSedScript(script: string): SedEffects {
     reads: readings.flatMap(reading => reading.reads),
     runs: readings.some(reading => reading.runs),
     inserts: readings.flatMap(reading => reading.inserts),
+    swaps: readings.flatMap(reading => reading.swaps),
     readable: readings.some(reading => reading.readable),
   }
 }
@@ -106,8 +121,10 @@ export function readSedScript(script: string): SedEffects {
 class Reader {
   readonly #text: string
   readonly #brackets: boolean
-  readonly #found: SedEffects = { writes: [], reads: [], runs: false, inserts: [], readable: true }
+  readonly #found: SedEffects = { writes: [], reads: [], runs: false, inserts: [], swaps: [], readable: true }
   #at = 0
+  /** The pattern that says for which lines the command is. */
+  #pattern: string | undefined
   /** Whether the command is for one line by its number. */
   #isOne = false
 
@@ -128,6 +145,7 @@ class Reader {
 
   #addresses(): undefined {
     this.#isOne = /\d/.test(this.#here())
+    this.#pattern = undefined
     this.#address()
     this.#skip(/[ \t]/)
     if (this.#here() === ',') {
@@ -145,8 +163,9 @@ class Reader {
     if (first === '/' || first === '\\') {
       if (first === '\\') this.#at++
       const delimiter = this.#here()
-      this.#at++
+      const start = ++this.#at
       this.#until(delimiter, this.#brackets)
+      this.#pattern ??= this.#text.slice(start, this.#at - 1)
       this.#skip(/[IM]/)
     } else if (first === '$') this.#at++
     else this.#skip(/[0-9~]/)
@@ -171,6 +190,7 @@ class Reader {
     if (letter === 's' || letter === 'y') return this.#replace(letter)
     if (/[btT:v]/.test(letter)) return this.#skip(/[^;\n}]/)
     if (!/[=dDgGhHlLnNpPqQxzF]/.test(letter)) return this.#lost()
+    if (letter === 'd' && this.#pattern) this.#found.swaps.push({ pattern: this.#pattern, to: '' })
     this.#skip(/[ \t0-9]/)
     if (this.#at < this.#text.length && !/[\s;}#]/.test(this.#here())) this.#lost()
   }
@@ -179,10 +199,13 @@ class Reader {
     const delimiter = this.#here()
     this.#at++
     if (delimiter === '' || delimiter === '\n' || delimiter === '\\') return this.#lost()
+    const first = this.#at
     this.#until(delimiter, this.#brackets && letter === 's')
     const start = this.#at
     this.#until(delimiter, false)
-    if (letter === 's') this.#insert(this.#text.slice(start, this.#at - 1))
+    const to = this.#text.slice(start, this.#at - 1)
+    if (letter === 's') this.#insert(to)
+    if (letter === 's') this.#found.swaps.push({ pattern: this.#text.slice(first, start - 1), to })
     if (letter === 'y') return
     while (/[gpiImMe0-9w]/.test(this.#here())) {
       const flag = this.#here()
@@ -247,5 +270,96 @@ class Reader {
 
   #here(): string {
     return this.#text[this.#at] ?? ''
+  }
+}
+
+/** A text that a pattern finds, and what it becomes. */
+export interface Swap {
+  from: string
+  to: string
+}
+
+/** What a substitution makes of texts that its pattern may find; `\1` and `&` in `to` stand for what it found. */
+export function listSwaps(pattern: string, to: string): Swap[] {
+  return listSamples(pattern).map(groups => ({
+    from: groups[0] ?? '',
+    to: to.replace(/\\([\s\S])|&/g, (whole, next: string | undefined) => {
+      if (whole === '&') return groups[0] ?? ''
+      return next === 'n' ? '\n' : /\d/.test(next ?? '') ? (groups[Number(next)] ?? '') : (next ?? '')
+    }),
+  }))
+}
+
+/** More texts for one pattern tell nothing new. */
+const MOST_SAMPLES = 12
+
+/** Texts that a pattern may find, each followed by what its groups find: all choices (`it|test`), and what may be left out is left out. */
+function listSamples(pattern: string): string[][] {
+  let at = 0
+  let opened = 0
+  return choices()
+
+  function choices(): string[][] {
+    const found: string[][] = []
+    let branch: string[][] = [['']]
+    for (; at < pattern.length && pattern[at] !== ')'; ) {
+      if (pattern[at] === '|') {
+        at++
+        found.push(...branch)
+        branch = [['']]
+      } else {
+        const next = item()
+        branch = branch
+          .flatMap(before => next.map(after => [`${before[0]}${after[0]}`, ...merge(before, after)]))
+          .slice(0, MOST_SAMPLES)
+      }
+    }
+    return [...found, ...branch].slice(0, MOST_SAMPLES)
+  }
+
+  function merge(before: string[], after: string[]): string[] {
+    return Array.from(
+      { length: Math.max(before.length, after.length) - 1 },
+      (_, group) => after[group + 1] ?? before[group + 1] ?? '',
+    )
+  }
+
+  function item(): string[][] {
+    const letter = pattern[at++] ?? ''
+    if (letter === '(') return group()
+    const text = letter === '[' ? bracket() : letter === '\\' ? escaped() : /[$^]/.test(letter) ? '' : letter
+    const [many = ''] = /^([*?]|\{[^}]*\}|\+)\??/.exec(pattern.slice(at)) ?? []
+    at += many.length
+    return [[/^([*?]|\{0)/.test(many) ? '' : text]]
+  }
+
+  function group(): string[][] {
+    const [mark = ''] = /^\?(:|<?[=!]|<\w+>)/.exec(pattern.slice(at)) ?? []
+    at += mark.length
+    const place = mark === '' || /\w/.test(mark) ? ++opened : undefined
+    const found = choices()
+    at++
+    const [many = ''] = /^([*?+]|\{[^}]*\})\??/.exec(pattern.slice(at)) ?? []
+    at += many.length
+    if (/[=!]/.test(mark)) return [['']]
+    if (place === undefined) return found
+    return found.map(one => {
+      const groups = [...one]
+      for (let index = 1; index <= place; index++) groups[index] ??= ''
+      groups[place] = one[0] ?? ''
+      return groups
+    })
+  }
+
+  function bracket(): string {
+    const [whole = '', not, first = ''] = /^(\^?)(\]?[^\]]*)\]/.exec(pattern.slice(at)) ?? []
+    at += whole.length
+    return not ? 'x' : first.replace(/^\[:(\w+):$/, '$1').slice(0, 1)
+  }
+
+  function escaped(): string {
+    const letter = pattern[at++] ?? ''
+    if (/[bB<>AzZ`\d]/.test(letter)) return letter === 'd' ? '1' : ''
+    return ({ s: ' ', w: 'x', S: 'x', n: '\n', t: '\t' } as Record<string, string>)[letter] ?? letter
   }
 }
