@@ -5,7 +5,13 @@ import { judgePath } from '../paths/judge-path.ts'
 import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
 import { isKnownTool, judgeKnownTool } from '../programs/known-tools.ts'
 import { findProgram } from '../programs/programs.ts'
-import { judgeCommandFlags, judgeEnvironmentFlags, judgeScriptSteps, judgeSteps } from '../programs/step-names.ts'
+import {
+  judgeCommandFlags,
+  judgeConsole,
+  judgeEnvironmentFlags,
+  judgeScriptSteps,
+  judgeSteps,
+} from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import { expandWords } from '../shell/expand.ts'
@@ -43,6 +49,7 @@ export function judgeCall(call: ProgramCall): undefined {
     call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${GIT_ALTERNATIVES.commit}`)
   judgeCommandFlags(call)
   judgeSteps(call)
+  judgeConsole(call)
   judgeEnvironmentFlags(call)
   if (rule) rule(call)
   else if (!(isBare && judgeKnownTool(call))) judgeUnknown(call, isBare)

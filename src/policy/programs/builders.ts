@@ -334,13 +334,13 @@ export const BUILDERS: ProgramRules = {
         '',
       ],
       [
-        /^(run|watch|new|add|remove|publish|ef|tool (restore|run))( |$)/,
+        /^(run|watch|new|add|remove|publish|ef|tool (restore|run)|csharpier|fantomas|stryker|outdated|reportgenerator|coverage|nbgv|script|(exec )?\S+\.dll|fsi \S+\.fsx)( |$)/,
         'MEDIUM',
         'script.run',
         'runs or changes the project',
       ],
     ],
-    otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'is unusual' },
+    otherwise: { risk: 'MEDIUM', code: 'tool.word', text: 'is unusual' },
     flags: [[/^[-/]{1,2}p(roperty)?:PublishProfile/i, 'MEDIUM', 'script.far', 'says where it is published']],
   }),
   mix: call => {

@@ -52,6 +52,44 @@ export function reachesBeyond(step: string): boolean {
   )
 }
 
+/**
+ * Whether the name of a step may be the short form of one that reaches beyond the project, for tools that complete names: `pTML` is `publishToMavenLocal`,
+ * `d:s:d` is `doctrine:schema:drop`.
+ */
+export function mayStandForFar(step: string): boolean {
+  const segments = step.split(/[:/]/).filter(Boolean).map(splitHumps)
+  const last = segments.at(-1) ?? []
+  const [first = ''] = last
+  if ([...FAR, ...FAR_FIRST].some(deed => !OF_MAKE.test(deed) && isShortFor(first, deed))) return true
+  const words = segments.flat()
+  return words.some((word, at) => mayBe(word, OF_DATA) && words.slice(at + 1).some(next => mayBe(next, UNDOES)))
+}
+
+/** Steps of make, which completes nothing. */
+const OF_MAKE = /^(migrate-down|mrproper|distclean)$/
+/** Tools for databases, and what undoes their work, of which the beginnings are enough. */
+const OF_DATA = ['flyway', 'liquibase', 'database', 'schema', 'migrations']
+const UNDOES = ['clean', 'reset', 'down', 'undo', 'revert', 'drop', 'delete']
+
+/** `tDUT` is test, D, U, T: each capital begins a word. */
+function splitHumps(segment: string): string[] {
+  return segment
+    .replace(/(?<=[A-Za-z0-9])(?=[A-Z])/g, '-')
+    .toLowerCase()
+    .split(/[-_\s]+/)
+    .filter(Boolean)
+}
+
+function isShortFor(word: string, full: string): boolean {
+  return word.length < full.length && word.length < MOST_SHORT && full.startsWith(word)
+}
+
+/** A longer word is spelled out. */
+const MOST_SHORT = 7
+function mayBe(word: string, names: readonly string[]): boolean {
+  return names.some(full => full === word || isShortFor(word, full))
+}
+
 function splitWords(segment: string): string[] {
   return segment
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
@@ -64,6 +102,12 @@ function splitWords(segment: string): string[] {
 export function judgeStep(call: ProgramCall, step: Arg): undefined {
   if (reachesBeyond(step.value) || isForOthers(call, step))
     call.say('script.far', 'MEDIUM', `${step.text} sounds as if it reached beyond the project`, step)
+}
+
+/** The same for a tool that completes the beginnings of names. */
+export function judgeShortStep(call: ProgramCall, step: Arg): undefined {
+  if (/^[\w:./-]+$/.test(step.value) && mayStandForFar(step.value))
+    call.say('script.far', 'MEDIUM', `${step.text} may be short for a step that reaches beyond the project`, step)
 }
 
 /** The same for the words that a step of the project gets, one by one and together: `migrate -- down`. */
@@ -129,6 +173,9 @@ export function judgeScriptSteps(call: ProgramCall, file: Arg): undefined {
   if (!/(^test_|[._-](test|spec)\b)/.test(name)) judgeStep(call, deriveArg(name.replace(/\.\w+$/, ''), file))
   const place = call.args.findIndex(arg => arg.at === file.at)
   const words = call.args.slice(place + 1)
+  // The console of Symfony, which other programs in PHP use too.
+  const [command] = name === 'console' ? words.filter(arg => /:/.test(arg.value)) : []
+  if (command) judgeShortStep(call, command)
   judgeDestructiveWords(call, words)
   judgeStepWords(
     call,
@@ -182,6 +229,48 @@ export function judgeSteps(call: ProgramCall): undefined {
     call,
     call.args.slice(start).filter(arg => /^[A-Za-z][\w:,-]*$/.test(arg.value)),
   )
+}
+
+/** Words of programs that build or test after which they read commands of their own language from their input. */
+const CONSOLES: Record<string, RegExp> = {
+  bundle: /^console$/,
+  cabal: /^(repl|exec)$/,
+  crystal: /^(eval|i|play)$/,
+  dlv: /^(debug|test|exec|attach|core)$/,
+  dotnet: /^(fsi|script|repl)$/,
+  gleam: /^shell$/,
+  lein: /^(repl|run)$/,
+  mill: /^(-i|--interactive|.*\b(console|repl))$/,
+  mix: /^-$/,
+  node: /^inspect$/,
+  rebar3: /^shell$/,
+  sbt: /^(.*\/)?console(Quick|Project)?$/,
+  stack: /^(ghci|repl|runghc|runhaskell|exec)$/,
+  swift: /^repl$/,
+  zig: /^-$/,
+}
+/** Modules of Python that do. */
+const CONSOLE_MODULES = /^(pdb|code|asyncio|IPython|ptpython|bpython|ipdb|pudb)$/
+
+/** What a program writes or spells out becomes commands, if it goes into a console. */
+export function judgeConsole(call: ProgramCall): undefined {
+  const { name, args, feed } = call
+  if (!feed.piped && !feed.text && !feed.file) return
+  const words = Object.hasOwn(CONSOLES, name) ? CONSOLES[name] : undefined
+  const verb =
+    words &&
+    args.find(
+      ({ value }) => !value.startsWith('-') || value === '-' || value.startsWith('-i') || value === '--interactive',
+    )
+  const module =
+    /^python/.test(name) && args.find((arg, at) => args[at - 1]?.value === '-m' && CONSOLE_MODULES.test(arg.value))
+  const console = verb && words.test(verb.value) && !isScriptOf(args, verb) ? verb : module
+  if (console) call.say('pipe.interpreter', 'HIGH', `${name} ${console.text} runs what it is fed`, console)
+}
+
+/** `dotnet fsi build.fsx` runs a file instead. */
+function isScriptOf(args: readonly Arg[], verb: Arg): boolean {
+  return args.slice(args.indexOf(verb) + 1).some(({ value }) => /\.(fsx|csx|hs)$/.test(value))
 }
 
 /** Flags whose value is a command, by program. The value is judged like any command. */

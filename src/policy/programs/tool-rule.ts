@@ -4,7 +4,7 @@ import { noteCompiled } from '../classify/judge-file.ts'
 import { type Arg, findFlag, findFlags, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeToolWords } from './run-code.ts'
-import { judgeStep } from './step-names.ts'
+import { judgeShortStep, judgeStep } from './step-names.ts'
 
 export interface ToolRow {
   /** Flags that only control how much is done or how it is shown, in the notation of `FlagSpec`. */
@@ -74,8 +74,10 @@ export function tool(row: ToolRow = {}): ProgramRule {
       for (const arg of operands)
         if (row.fetched?.test(arg.value) && !row.steps.test(arg.value))
           call.say('pkg.exec', 'MEDIUM', `${arg.text} is a plugin that ${call.name} fetches and runs`, arg)
-        else if (!row.steps.test(arg.value))
+        else if (!row.steps.test(arg.value)) {
+          if (/^gradlew?$/.test(call.name)) judgeShortStep(call, arg)
           call.say('tool.other', 'MEDIUM', `${arg.text} is not an everyday step of ${call.name}`, arg)
+        }
   }
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { judgePermission } from '../../../src/brain/rules/permission.ts'
 import type { Assessment } from '../../../src/domain/assessment.ts'
 import { openClassifier } from '../../../src/policy/classify/classify.ts'
-import { reachesBeyond } from '../../../src/policy/programs/step-names.ts'
+import { mayStandForFar, reachesBeyond } from '../../../src/policy/programs/step-names.ts'
 
 const classifier = openClassifier({ realPath: path => path })
 
@@ -151,4 +151,57 @@ test('work that is thrown away is asked about, however the flag is spelt', () =>
     assert.equal(verdict(command), 'HIGH', command)
   assert.equal(verdict('git restore src/a.ts'), 'asked')
   assert.equal(verdict('git restore --staged src/a.ts'), 'runs')
+})
+
+test('the beginning of a step that reaches beyond the project counts like the step, for tools that complete names', () => {
+  const far = 'pAPTMCR pTML pub :lib:publ dep rel upl fC fCl lib:pTML unp d:s:d doc:sch:dr d:d:d'
+  const near = `assembleDebug aD cC bootRun runIde run devServer generateProto dependencyUpdates dokkaHtml sourcesJar printVersion
+    prepareDev shadowJar apiDump databaseTest e2eTest detektBaseline openApiGenerate cache:clear c:c debug:router d:m:m make:entity lint:yaml
+    doctrine:migrations:migrate reportCoverage resolveAll`
+  for (const step of far.split(' ')) assert.equal(mayStandForFar(step), true, step)
+  for (const step of near.split(/\s+/)) assert.equal(mayStandForFar(step), false, step)
+  for (const command of [
+    './gradlew pTML',
+    'gradle :lib:pub',
+    'php bin/console d:s:d --force',
+    'php bin/console doc:sch:dr',
+  ])
+    assert.equal(verdict(command), 'asked', command)
+  for (const command of [
+    './gradlew aD',
+    'gradle dokkaHtml',
+    'php bin/console cache:clear',
+    'php bin/console d:m:m',
+    'make pub',
+  ])
+    assert.equal(verdict(command), 'runs', command)
+})
+
+test('what is fed to a console runs, and a file, a test or a build is no console', () => {
+  for (const command of [
+    "echo 'x' | dotnet fsi --quiet",
+    "echo 'x' | sbt console",
+    "printf ':!ls' | stack ghci",
+    "swift repl <<'X'\nimport Foundation\nX",
+    'crystal eval < notes.cr',
+    "echo '!import os' | python3 -m pdb app.py",
+    "echo 'exec(x)' | node inspect app.js",
+    "echo 'x' | rebar3 shell",
+    "echo 'x' | cabal repl",
+  ])
+    assert.equal(verdict(command), 'HIGH', command)
+  for (const command of ['dotnet fsi', 'dotnet frobnicate']) assert.equal(verdict(command), 'asked', command)
+  for (const command of [
+    'dotnet fsi build.fsx',
+    'dotnet csharpier .',
+    'dotnet test',
+    'dotnet run',
+    'dotnet bin/app.dll',
+    'echo 1 | dotnet run',
+    'sbt test',
+    'swift build',
+    'python3 -m pytest -q',
+    'crystal spec',
+  ])
+    assert.equal(verdict(command), 'runs', command)
 })
