@@ -381,3 +381,37 @@ test('code that a runner loads and that says itself how tests end is asked about
     NONE,
   )
 })
+
+test('a new file before which a tool takes no other is asked about where it takes the place of one', () => {
+  for (const [path, text] of [
+    ['GNUmakefile', 'build:\n\tgo build\n'],
+    ['again/makefile', 'build:\n\tgo build\n'],
+    ['configured/pytest.ini', '[pytest]\n'],
+    ['configured/mypy.ini', '[mypy]\n'],
+    ['configured/.ruff.toml', 'line-length = 100\n'],
+    ['configured/compose.yaml', 'services:\n  db:\n    image: postgres:16\n'],
+    ['configured/vitest.config.ts', 'export default {}\n'],
+    ['configured/jest.config.js', 'module.exports = {}\n'],
+  ] as const)
+    assert.equal(write(path, text), true, path)
+  for (const [path, text] of [
+    ['web/Makefile', 'build:\n\tgo build\n'],
+    ['web/pytest.ini', '[pytest]\n'],
+    ['web/mypy.ini', '[mypy]\n'],
+    ['web/vitest.config.ts', 'export default {}\n'],
+    ['web/jest.config.js', 'module.exports = {}\n'],
+    ['web/compose.yaml', 'services:\n  db:\n    image: postgres:16\n'],
+  ] as const)
+    assert.equal(write(path, text), false, path)
+  assert.deepEqual(
+    misjudged({
+      asked: [
+        "printf 'test lint:\\n\\t@echo ok\\n' > GNUmakefile",
+        'cp web/package.json GNUmakefile',
+        'cp pytest.ini configured/',
+      ],
+      everyday: ["printf 'build:\\n\\tgo build\\n' > web/Makefile"],
+    }),
+    NONE,
+  )
+})

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { MANIFEST } from '../../domain/package-managers.ts'
 import { readJustFile, readMakeFile } from '../programs/make-file.ts'
 import type { ReadLines } from './call.ts'
-import { CHECK_FILE, explainWeakerChecks } from './weaker-checks.ts'
+import { CHECK_FILE, explainWeakerChecks, findShadowed } from './weaker-checks.ts'
 import {
   explainBundle,
   explainCompose,
@@ -44,13 +44,19 @@ function isSource(path: string): boolean {
   )
 }
 
-/** What is asked about in a change, besides the commands in it. */
-export function explainChange(path: string, change: WrittenChange): TextFinding[] {
+/** What is asked about in a change, besides the commands in it; `read` gives the text of a file of the same folder. */
+export function explainChange(
+  path: string,
+  change: WrittenChange,
+  read: (name: string) => string | undefined,
+): TextFinding[] {
   const found = [explainWritten(path, change.added ?? ''), explainLoss(path, change)].filter(one => one !== undefined)
   const kind = KINDS.find(({ name }) => name.test(path))
   const why = kind?.explain?.(change, path) ?? explainExposed(path, findAdded(change).join('\n'))
   const weaker = PAGES.test(path) ? [] : explainWeakerChecks(path, change)
-  for (const text of [why, ...weaker])
+  const hidden = change.before === undefined ? findShadowed(path, read) : undefined
+  const shadows = hidden && `it would take the place of ${hidden}`
+  for (const text of [why, ...weaker, shadows])
     if (text !== undefined) found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path}: ${text}` })
   const [before, after] = [change.before, change.after ?? change.added ?? ''].map(text =>
     text === undefined ? undefined : kind?.commands?.(text),

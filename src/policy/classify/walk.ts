@@ -339,7 +339,7 @@ export class CommandWalker {
       this.#findRisks({ ...source, cwd: dirname(path) }, state).map(({ text }) => `${source.name}${text}`),
     )
     return [
-      ...explainChange(name, change),
+      ...explainChange(name, change, other => this.#read(`${dirname(path)}/${other}`, state)),
       ...risks.slice(0, MAX_NAMED).map(text => ({ code: 'write.command', risk: 'MEDIUM' as const, text })),
     ]
   }

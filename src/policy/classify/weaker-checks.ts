@@ -244,3 +244,50 @@ const FLAGS =
 const PRESETS = /\b(?:extends|select|extend-select|enable)["']?\s*[:=]\s*(\[[^\]]*\]|["'][^"'\n]+["'])/g
 const SWITCHED_OFF =
   /["']?[\w@][\w@/.-]*["']?\s*[:=]\s*\[?\s*["']off["']|["'](?:no-[\w-]+|@?[\w-]+\/[\w-]+)["']\s*:\s*\[?\s*0\b|\b(noCheck|passWithNoTests|suppressImplicitAnyIndexErrors|ignoreBuildErrors|ignoreDuringBuilds|ignore_errors|disable-all|disable_all|ignore_missing_imports)["']?\s*[:=]\s*(true|True)|\b(strict|noImplicitAny|strictNullChecks|noEmitOnError|recommended)["']?\s*[:=]\s*(false|False)|\b(disable|ignore|extend-ignore)\s*=\s*\[?\s*["']?(all|ALL)\b|--passWithNoTests\b|--pass-with-no-tests\b|\bgrepInvert["']?\s*:|(?<![\w-])--(ignore(-glob)?|deselect|continue-on-collection-errors|testPathIgnorePatterns|grep-invert)(=|\s)|-[mk][= ]+["']?\\?["']?not\b|\bretries["']?\s*[:=]\s*([4-9]|\d\d)/
+
+const SCRIPTS = ['js', 'cjs', 'mjs', 'ts', 'mts']
+
+/**
+ * Files of which a tool takes the first that is there, each with what says that a file for other things counts too: a new one before the others
+ * takes their place without a word about it.
+ */
+const IN_ORDER: readonly (readonly [names: readonly string[], section?: RegExp])[][] = [
+  [[['GNUmakefile']], [['makefile']], [['Makefile']]],
+  [
+    [['pytest.ini', '.pytest.ini']],
+    [['pyproject.toml'], /\[tool\.pytest/],
+    [['tox.ini'], /\[pytest\]/],
+    [['setup.cfg'], /\[tool:pytest\]/],
+  ],
+  [[['mypy.ini', '.mypy.ini']], [['pyproject.toml'], /\[tool\.mypy/], [['setup.cfg'], /\[mypy/]],
+  [[['.ruff.toml']], [['ruff.toml']], [['pyproject.toml'], /\[tool\.ruff/]],
+  [[['.coveragerc']], [['setup.cfg', 'tox.ini'], /\[coverage:/], [['pyproject.toml'], /\[tool\.coverage/]],
+  [[['.flake8']], [['setup.cfg', 'tox.ini'], /\[flake8\]/]],
+  [[['compose.yaml']], [['compose.yml']], [['docker-compose.yml']], [['docker-compose.yaml']]],
+  [[SCRIPTS.map(end => `vitest.config.${end}`)], [SCRIPTS.map(end => `vite.config.${end}`), /\btest\s*:/]],
+  [
+    [SCRIPTS.map(end => `eslint.config.${end}`)],
+    [['', '.js', '.cjs', '.json', '.yml', '.yaml'].map(end => `.eslintrc${end}`)],
+    [['package.json'], /"eslintConfig"\s*:/],
+  ],
+  [[[...SCRIPTS, 'json'].map(end => `jest.config.${end}`)], [['package.json'], /"jest"\s*:\s*\{/]],
+  [[['.mocharc.js', '.mocharc.cjs']], [['.mocharc.yaml', '.mocharc.yml', '.mocharc.json', '.mocharc.jsonc']]],
+  [[['biome.json']], [['biome.jsonc']]],
+  [[['.golangci.yml']], [['.golangci.yaml']], [['.golangci.toml', '.golangci.json']]],
+  [[['phpunit.xml']], [['phpunit.xml.dist']]],
+  [[['phpstan.neon']], [['phpstan.neon.dist']]],
+  [[['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml']], [['Taskfile.dist.yml', 'Taskfile.dist.yaml']]],
+  [[['justfile', 'Justfile']], [['.justfile']]],
+]
+
+/** Which file of its folder a new file takes the place of; `read` gives the text of a file there. */
+export function findShadowed(path: string, read: (name: string) => string | undefined): string | undefined {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  for (const rows of IN_ORDER) {
+    const place = rows.findIndex(([names]) => names.includes(name))
+    if (place < 0) continue
+    for (const [names, section = /^/] of rows.slice(place + 1))
+      for (const other of names) if (section.test(read(other) ?? '') && read(other) !== undefined) return other
+  }
+  return undefined
+}
