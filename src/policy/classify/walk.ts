@@ -203,7 +203,11 @@ export class CommandWalker {
           ? computeOutput(words, spelled, path => this.#read(path, state))
           : undefined
       if (file?.known && !isStandardDevice(file.value)) {
-        noteSpelled(file, redirect.op === '>' && /^(cat|jq)$/.test(words?.[0]?.value ?? '') ? text : undefined, state)
+        noteSpelled(
+          file,
+          redirect.op === '>' && /^(cat|jq|printf|echo)$/.test(words?.[0]?.value ?? '') ? text : undefined,
+          state,
+        )
         const adds = redirect.op === '>>'
         const isCopy = words?.length === 2 && words[0]?.value === 'cat'
         const whole = { after: text, whole: true, ...(isCopy && { copied: true as const }) } as const

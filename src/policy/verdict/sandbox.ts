@@ -68,15 +68,28 @@ function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
       !acts.quiet.some(([name = '']) => WRITERS.has(name)) && acts.others.every(([name = '']) => COMPILES.test(name))
     )
   if (code === 'write.code')
-    return acts.others.every(words => READS_CODE.test(words.join(' ')) || PYTHON_TEXT.test(words.join(' ')))
+    return acts.others.every(words => [READS_CODE, ONLY_READS, PYTHON_TEXT].some(shape => shape.test(words.join(' '))))
   if (code === 'code.edits') return acts.others.length === 1 || isCheckedEdit(text, acts)
   const partners = MADE[code]
   if (partners === undefined) return false
-  const isAlone = acts.others.every(([name = '']) => partners.includes(name))
+  const isAlone = acts.others.every(words => partners.includes(words[0] ?? '') || ONLY_READS.test(words.join(' ')))
   if (code === 'write.redirect') return isAlone || isOutput(text, acts) || isCheckedCode(text, acts)
+  // Whether a file of the project may be run says nothing of what is in it: a program is judged by its own text, and one that was just written is not.
+  if (
+    code === 'file.mode' &&
+    acts.writes.every(({ others }) => others === 0) &&
+    !acts.quiet.some(([name = '']) => WRITERS.has(name))
+  )
+    return (
+      isAlone ||
+      (acts.writes.length === 0 && acts.others.every(([name = '']) => name === 'chmod' || OWN_PROGRAM.test(name)))
+    )
   // A link may lead a later write to a file that steers others, what was fetched may become one, and a copy may replace what is listed.
   if (acts.writes.length > 0 || acts.quiet.some(([name = '']) => WRITERS.has(name))) return false
-  return isAlone && (code !== 'write.unknown' || listsCode(acts))
+  if (code !== 'write.unknown') return isAlone
+  return (
+    acts.others.every(words => partners.includes(words[0] ?? '') || READS_CODE.test(words.join(' '))) && listsCode(acts)
+  )
 }
 
 /** Whether a flag of a tool reaches nothing but the project: by its name, or because it names where the tool writes what can be made again. */
@@ -118,12 +131,14 @@ interface Acts {
   quiet: (readonly string[])[]
   /** All others. */
   others: (readonly string[])[]
+  /** Commands whose output goes to xargs. */
+  lists: (readonly string[])[]
   /** For each file that is written by redirection: how many of the others run in the same command or pipe. */
   writes: { others: number }[]
 }
 
 function findActs({ pieces }: Pick<Assessment, 'pieces'>): Acts {
-  const acts: Acts = { quiet: [], others: [], writes: [] }
+  const acts: Acts = { quiet: [], others: [], lists: [], writes: [] }
   for (const piece of pieces) visit(piece)
   return acts
 
@@ -131,6 +146,8 @@ function findActs({ pieces }: Pick<Assessment, 'pieces'>): Acts {
     const [before, written] = [acts.others.length, acts.writes.length]
     // What a wrapper runs is a command of its own.
     if (argv && !inner.some(piece => piece.derived && piece.argv)) (isQuiet(argv) ? acts.quiet : acts.others).push(argv)
+    const fed = piped ? inner.findLastIndex(piece => piece.argv?.[0] === 'xargs') : -1
+    for (const piece of inner.slice(0, Math.max(fed, 0))) acts.lists.push(piece.argv ?? [])
     for (const { code } of reasons) if (/^write\.(redirect|temp)$/.test(code)) acts.writes.push({ others: 0 })
     for (const piece of inner) visit(piece)
     if (argv || piped) for (const write of acts.writes.slice(written)) write.others = acts.others.length - before
@@ -178,6 +195,9 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
  */
 function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
   const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
+  // No hook of git runs a page or a list.
+  if (PAGE.test(path) && others.every(words => [ONLY_READS, GOES_ON].some(shape => shape.test(words.join(' ')))))
+    return writes.every(write => write.others === 0)
   const isScratch = TOP_SCRIPT.test(path) && others.length > 0
   if (isScratch && others.every(words => isOnly(words, path)) && !writes.some(write => write.others > 0))
     return !quiet.some(([name = '']) => WRITERS.has(name) || name === 'sed')
@@ -188,11 +208,16 @@ function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
     return false
   // What runs the very file is judged by the text that is spelled out, as long as nothing else can change it.
   const mayChange = quiet.some(([name = '']) => WRITERS.has(name) || name === 'sed')
-  return others.every(
-    words =>
-      CHECKS.test(words.join(' ')) ||
-      (!mayChange && words.length === 2 && RUNS.test(words.join(' ')) && words[1] === path),
-  )
+  return others.every(words => {
+    const line = words.join(' ')
+    return (
+      CHECKS.test(line) ||
+      ONLY_READS.test(line) ||
+      GOES_ON.test(line) ||
+      INLINE.test(line) ||
+      (!mayChange && isOnly(words, path))
+    )
+  })
 }
 
 /** Whether a command runs or removes this very file, and does nothing else. */
@@ -216,6 +241,17 @@ function isCheckedEdit(text: string, { others }: Acts): boolean {
 
 /** A program text, which is judged by itself. */
 const PYTHON_TEXT = /^python3? -$/
+const INLINE = /^(python3? (-$|-c )|node (-e|-p|--eval|--print) )/
+
+/** Programs that look at the files which they are given and run nothing of the project, neither code nor settings. */
+const ONLY_READS =
+  /^(python3? -m (py_compile|compileall|json\.tool)|(ba|z)?sh -n|shellcheck|php -l|ruby -c|node --check|gofmt -[dle]+|kubeconform|kubeval|yamllint|hadolint|actionlint|jsonlint|xmllint --noout|git (add|stage)|git rm( -[qr])* --cached|git update-index --chmod=[+-]x|chmod (u|a)?\+x|docker compose config|terraform fmt|kubectl apply --dry-run=client)( |$)/
+/** What people do with code that they have written: hooks of git check it. */
+const GOES_ON = /^git commit( -(m|q|F|am|qm)\b| --(quiet|message|file|fixup)| [^-])/
+const PAGE =
+  /(^|\/)(\.(git|docker|npm|prettier|eslint)ignore|LICENSE|CHANGELOG|README|[\w@.-]+\.(md|mdx|txt|rst|adoc|csv|svg))$/
+/** A program of the project by its path. */
+const OWN_PROGRAM = /^\.\/[\w@-][\w@./-]*$/
 
 const CODE_FILE =
   /^(\.\/)?(src|lib|test|tests|spec|app|components|internal|pkg|cmd|packages)\/([\w-][\w.-]*\/)*[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
@@ -225,7 +261,7 @@ const CODE_BELOW =
 const OWN_SCRIPT = /^\/tmp\/[\w-]+\.(py|[cm]?js|ts|sh)$/
 const RUNS = /^(python3?|node|tsx|bash|sh) \S+$/
 const CHECKS =
-  /^(cargo (check|build|clippy|test|fmt)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
+  /^(cargo (check|build|clippy|test|fmt)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (-s |--silent )?(test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
 
 /** Those of them that read code and do not run it. */
 const READS_CODE =
@@ -247,22 +283,38 @@ const GENERATED =
   /^(src|lib|app|tests?|internal|pkg)\/([\w-]+\/)*[\w-]+[._](gen|generated|pb|types\.d)\.\w+$|^(src|lib|app)\/([\w-]+\/)*(generated|__generated__|gen)\/([\w-]+\/)*[\w.-]+\.\w+$/
 
 /** Whether the files that are changed are ordinary code. Files that steer tools are at the top, hidden, or end otherwise. */
-function listsCode({ quiet, others }: Acts): boolean {
+function listsCode({ quiet, others, lists: fed }: Acts): boolean {
   // A file of code that got another name is code.
-  const lists = [...quiet, ...others].filter(
+  const all = [...quiet, ...others].filter(
     words => !/^(xargs|sed)$/.test(words[0] ?? '') && !RENAMES_CODE.test(words.join(' ')),
   )
-  return lists.length > 0 && lists.every(words => LISTS_CODE.some(shape => shape.test(words.join('\n'))))
+  const isFed = fed.length > 0
+  // Beside what goes to xargs nothing lists names: a loop could take them.
+  const lists = isFed
+    ? [...fed, ...all.filter(words => !fed.includes(words) && LISTS_NAMES.test(words.join(' ')))]
+    : all
+  const [listing, picking] = [true, false].map(wanted =>
+    lists.filter(words => LISTS_CODE.some(shape => shape.test(words.join('\n'))) === wanted),
+  ) as [Acts['lists'], Acts['lists']]
+  return listing.length > 0 && picking.every(words => isFed && PICKS.test(words.join('\n')))
 }
+
+/** Commands that print names of files, or give files other names. */
+const LISTS_NAMES =
+  /^(ls|find|fd|fdfind|which|command|git (mv|apply|am|checkout|stash))\b|^(rg|grep|egrep|fgrep)\b.* (-\w*[lL]\w*|--files\S*)( |$)|^git (ls-files|ls-tree|status|rev-parse|merge-base|describe|branch|rev-list|(diff|show|log)\b.*--name-|grep\b.* (-\w*l|--name-only|--files))/
+/** Some of the lines of a list. */
+const PICKS = /^(grep\n-[vE]+\n[^-\n]+|head(\n(-n\n?)?-?\d+)?|sort(\n-u)?|uniq)$/
 
 const FOLDER = `${ABOVE}${CODE_FOLDERS}(/[\\w-][\\w.-]*)*/?`
 const FILES = `(${ABOVE}${CODE_FOLDERS}/[\\w*/-]*)?\\*\\.(ts|tsx|jsx|go|rs|java|kt|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift)`
+const KIND = '(-t\n(ts|js|py|go|rust|java|ruby|php|css|c|cpp|swift|kotlin)\n)?'
 /** The words of commands that list code, one a line. */
 const LISTS_CODE = [
-  new RegExp(`^rg\n-l\n[^-\n][^\n]*(\n${FOLDER})+$`),
-  new RegExp(`^git\nls-files(\n${FILES})+$`),
+  new RegExp(`^rg\n${KIND}-[lwiFSs0]*l[lwiFSs0]*\n${KIND}[^-\n][^\n]*(\n${FOLDER})+$`),
+  /^rg\n(-[lwiFSs0]*l[lwiFSs0]*\n-t\n|-t\n)(ts|js|py|go|rust|java|ruby|php|css|c|cpp|swift|kotlin)\n(-l\n)?[^-\n][^\n]*$/,
+  new RegExp(`^git\nls-files(\n-z)?(\n--)?(\n${FILES})+$`),
   new RegExp(`^git\ngrep\n-l\n[^-\n][^\n]*\n--(\n${FILES})+$`),
-  new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFw]+\n[^-\n][^\n]*\n--include=${FILES}\n(\\.|${FOLDER})$`),
-  new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFw]+\n[^-\n][^\n]*(\n${FOLDER})+$`),
-  new RegExp(`^find\n(\\.|${FOLDER})\n(-type\nf\n)?-name\n${FILES}$`),
+  new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFwZ]+\n[^-\n][^\n]*\n--include=${FILES}\n(\\.|${FOLDER})$`),
+  new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFwZ]+\n[^-\n][^\n]*(\n${FOLDER})+$`),
+  new RegExp(`^find\n(\\.|${FOLDER})\n(-type\nf\n)?-name\n${FILES}(\n-print0)?$`),
 ]
