@@ -260,6 +260,8 @@ function readYamlCommands(text: string): Map<string, string> {
 
 /** `["sh", "-c", "x"]` as one command line. */
 function readList(text: string): string {
+  const [, line] = /^\s*\[\s*["']CMD-SHELL["']\s*,\s*("(?:[^"\\]|\\.)*")\s*\]\s*$/.exec(text) ?? []
+  if (line) return String(parseJson(line) ?? line)
   const list = parseJson(
     text
       .trim()

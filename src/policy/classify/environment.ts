@@ -32,6 +32,8 @@ const HIJACK: RegExp[] = [
   /^(ANSIBLE_.*|TF_CLI_.*|TF_CLI_ARGS.*|VAGRANT_.*|PACKER_.*|HELM_.*|KUBE_EDITOR|DOCKER_CONFIG|NIX_.*|GUIX_.*)$/,
 ]
 
+const GIT_SAYS = /^GIT_(TRACE(_PERFORMANCE|_SETUP|_REFS)?|MERGE_AUTOEDIT|LFS_SKIP_SMUDGE|ADVICE|PROGRESS_DELAY)$/
+
 /** Variables that send a program somewhere else or change what it trusts: MEDIUM, not HIGH. */
 const REDIRECT =
   /^(IFS|HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_.*|OPENSSL_.*|SSL_CERT_.*|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|CURL_HOME|WGETRC|KUBECONFIG|DOCKER_(HOST|CONTEXT|TLS.*|CERT.*)|CONTAINER_HOST|AWS_.*|AZURE_.*|GOOGLE_.*|GCLOUD_.*|CLOUDSDK_.*|(https?|all|ftp|no)_proxy|GREP_OPTIONS|GREP_COLORS?|POSIXLY_CORRECT|BLOCK_SIZE|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN|PG(HOST|SERVICE.*|PASSFILE|SYSCONFDIR|DATABASE|USER|PORT)|MYSQL_.*|REDISCLI_.*|DATABASE_URL|DB_.*|CLAUDE.*|PCC_.*|TF_VAR_.*|TF_.*|NX_CLOUD_.*|TURBO_(TEAM(ID)?|TOKEN|API|LOGIN|REMOTE\w*)|VAULT_.*|CONSUL_.*|NOMAD_.*|GH_(DEBUG|HOST|CONFIG_DIR|ENTERPRISE\w*)|RAILS_ENV|RACK_ENV|DJANGO_SETTINGS_MODULE|FLASK_APP|SPRING_.*)$/i
@@ -67,6 +69,8 @@ export function judgeAssignment(setting: Setting, add: (reason: Reason) => undef
   // An empty pager, or `cat`, is the usual way to switch paging off.
   if (/PAGER$/.test(name) && (quoted === '' || quoted === 'cat') && value?.known) return
   if (/^(GIT_(SEQUENCE_)?EDITOR|EDITOR|VISUAL)$/.test(name) && /^(true|:|cat)$/.test(quoted) && value?.known) return
+  // Git says what it does; a path would be a file that it writes.
+  if (GIT_SAYS.test(name) && /^(0|1|2|true|false|no)?$/.test(quoted) && value?.known) return
   if (/^(ASAN|LSAN|MSAN|TSAN|UBSAN)_OPTIONS$/.test(name) && /^(\w+=\d+:?)+$/.test(quoted) && value?.known) return
   if (
     /^(RAILS_ENV|RACK_ENV|ENV|FLASK_ENV|NODE_ENV|APP_ENV)$/.test(name) &&

@@ -183,7 +183,7 @@ const KNOWN_TARGETS =
 
 /** Phases of Maven, and goals of plugins that only check or show. Any other plugin is fetched by its name, and may do anything. */
 const GOALS =
-  /^(validate|compile|test|package|verify|clean|site|(process|generate)-[a-z-]+|test-compile|integration-test|(dependency|versions):(tree|analyze|list|resolve|display-\S+)|help:\S+|surefire:test|failsafe:(integration-test|verify)|compiler:\S+|resources:\S+|(checkstyle|pmd|spotbugs|spotless|fmt|formatter|license|enforcer):(check|apply|format|enforce)|spring-boot:(run|test-run|start|stop)|quarkus:(dev|test)|exec:java|jetty:run|tomcat7:run|mn:run|liberty:dev|jacoco:report|javadoc:javadoc)$/
+  /^(validate|compile|test|package|verify|clean|site|(process|generate)-[a-z-]+|test-compile|integration-test|(dependency|versions):(tree|analyze|list|resolve|resolve-plugins|sources|go-offline|build-classpath|display-\S+)|help:\S+|surefire:test|failsafe:(integration-test|verify)|compiler:\S+|resources:\S+|(checkstyle|pmd|spotbugs|spotless|fmt|formatter|license|enforcer):(check|apply|format|enforce)|spring-boot:(run|test-run|start|stop)|quarkus:(dev|test)|exec:java|jetty:run|tomcat7:run|mn:run|liberty:dev|jacoco:report|javadoc:javadoc)$/
 
 /** Tools that build whole projects from their own build files. */
 export const BUILDERS: ProgramRules = {
@@ -212,11 +212,11 @@ export const BUILDERS: ProgramRules = {
       flags: `-q -i -d -s -S -w -x: -a -m -t -tests: -info -debug -stacktrace -full-stacktrace -warn -quiet -exclude-task: -dry-run -continue
         -continuous -offline -parallel -no-parallel -daemon -no-daemon -rerun-tasks -rerun -build-cache -no-build-cache
         -configuration-cache -no-configuration-cache -console: -warning-mode: -max-workers: -refresh-dependencies -profile
-        -no-scan -configure-on-demand -status -foreground -all -no-rebuild -Pversion=* -Dorg.gradle.daemon* -fail-fast
+        -no-scan -configure-on-demand -status -foreground -all -no-rebuild -Pversion=* -Dorg.gradle.daemon* -Dorg.gradle.jvmargs* -fail-fast
         -configuration: -dependency: -write-locks -args=*`,
       medium:
         /^(wrapper|--gradle-(version|distribution-url)|-b|--build-file|-p|--project-dir|-c|--settings-file|-g|--gradle-user-home|--include-build|--stop|--scan|-D.*exec.*|.*=\/.*|install.*|--args=.*(prod|live|stag|deploy|migrat|drop).*)$/,
-      high: /^(-I|--init-script.*|-javaagent.*|publish.*|deploy.*|release.*|upload.*|-Dorg\.gradle\.(jvmargs|java\.home).*)$/,
+      high: /^(-I|--init-script.*|-javaagent.*|publish.*|deploy.*|release.*|upload.*|-Dorg\.gradle\.(jvmargs=(?!(-Xm[xs]\d+[kmgKMG]?\s*)+$)|java\.home).*)$/,
     }),
   ),
   ...named(
@@ -312,7 +312,7 @@ export const BUILDERS: ProgramRules = {
   dotnet: verbs({
     ofProject: true,
     known:
-      /^(-[cfrvoqh]|--(configuration|framework|runtime|verbosity|no-build|no-restore|nologo|filter|list-tests|logger|collect|blame|settings|verify-no-changes|include|exclude|severity|diagnostics|force|no-incremental|self-contained|info|list-sdks|list-runtimes|outdated|vulnerable|no-dependencies|tl|interactive=false|include-transitive|deprecated|list)([:=].*)?)$/,
+      /^(-[cfrvoqhm]|[-/]warnaserror|-m:\d+|--(configuration|framework|runtime|verbosity|no-build|no-restore|nologo|filter|list-tests|logger|collect|blame|settings|verify-no-changes|include|exclude|severity|diagnostics|force|no-incremental|self-contained|info|list-sdks|list-runtimes|outdated|vulnerable|locked-mode|use-lock-file|disable-build-servers|no-dependencies|tl|interactive=false|include-transitive|deprecated|list)([:=].*)?)$/,
     rows: [
       [
         /^(nuget (push|delete)|ef database drop|user-secrets|dev-certs)/,
@@ -373,7 +373,7 @@ function installing(row: Parameters<typeof tool>[0]): ProgramRule {
 const MIX = verbs({
   ofProject: true,
   known:
-    /^(-v|--(trace|cover|failed|stale|only|exclude|include|seed|max-failures|warnings-as-errors|check-formatted|dry-run|strict|force|all|no-color|slowest|partitions|no-compile|no-deps-check|no-start|only-.*|umbrella|format)(=.*)?)$/,
+    /^(-v|--(check-locked|trace|cover|failed|stale|only|exclude|include|seed|max-failures|warnings-as-errors|check-formatted|dry-run|strict|force|all|no-color|slowest|partitions|no-compile|no-deps-check|no-start|only-.*|umbrella|format)(=.*)?)$/,
   rows: [
     [
       /^(test|compile|format|deps(\.get|\.compile|\.tree)?|credo|dialyzer|docs|xref|hex\.(info|outdated|audit)|help)( |$)/,

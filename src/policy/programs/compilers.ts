@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, atDoubleDash, findFlag, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, atDoubleDash, findFlag, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeUnlisted, judgeUpdate } from './lock-files.ts'
 import { judgeInstalled } from './package-commands.ts'
@@ -115,7 +115,7 @@ const GO_FLAGS = flagTable({
     -covermode: -race -msan -asan -short -parallel: -cpu: -tags: -json -list: -failfast -fullpath -shuffle: -vet: -fuzz: -fuzztime:
     -fuzzminimizetime: -trimpath -mod: -buildvcs: -buildmode: -ldflags: -gcflags: -asmflags: -work -deps -test -find -export
     -compat: -go: -diff -all -short -src -cmd -html: -func: -versions -retracted -reuse: -o: -coverprofile: -vendor -require:
-    -changed -C:`,
+    -changed -C: -testcache -fuzzcache -cache`,
   asks: '-cpuprofile: -memprofile: -blockprofile: -mutexprofile: -trace: -outputdir: -w -pgo: -installsuffix: -compiler:',
   runs: '-exec: -toolexec: -vettool: -overlay: -modfile: -pkgdir: -gccgoflags: -linkmode: -modcacherw',
 })
@@ -301,8 +301,11 @@ export function cargo(call: ProgramCall): undefined {
   if (/^(update|upgrade)$/.test(verb.value)) judgeUpdate(call, verb)
   if (/^(publish|yank|owner|login|logout|release)$/.test(verb.value))
     return call.say('pkg.publish', 'HIGH', `cargo ${verb.value} publishes, or logs in`, verb)
-  if (/^sqlx prepare( --check| --workspace| -- --tests)*$/.test(call.args.map(({ value }) => value).join(' ')))
+  const line = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+  if (/^sqlx prepare( --check| --workspace| -- --tests)*$/.test(line))
     return call.say('tool.other', 'MEDIUM', 'cargo sqlx prepare checks the queries of the project', verb)
+  if (/^sqlx (migrate (run|info)|database (create|setup))( --(source|ignore-missing|dry-run)( [\w./-]+)?)*$/.test(line))
+    return call.say('db.migrate', 'MEDIUM', 'cargo sqlx migrates the database of the project', verb)
   if (
     /^(install|uninstall|new|init|fix|generate|binstall|script|vendor|remove|rm|watch|make|sqlx|shuttle|lambda|flamegraph)$/.test(
       verb.value,

@@ -117,8 +117,13 @@ export const FILES: ProgramRules = {
     const paths = operands.length > 1 ? operands.slice(1) : []
     const isOut = target !== undefined && (!target.known || leadsOut(call, target))
     const isOwn = target !== undefined && paths.length === 1 && paths.every(path => linksInside(call, target, path))
+    // With -f something else would be lost.
+    const isNew = paths.every(arg => isNewName(call, arg))
     const isPlain = call.args.every(
-      arg => !isFlag(arg) || /^(-[snrv]+|--(symbolic|relative|verbose|no-dereference))$/.test(arg.value),
+      arg =>
+        !isFlag(arg) ||
+        /^(-[snrv]+|--(symbolic|relative|verbose|no-dereference))$/.test(arg.value) ||
+        (isNew && arg.value === '-sfn'),
     )
     call[isOwn && isPlain ? 'hold' : 'say']('file.link', 'MEDIUM', `${call.name} makes links`)
     for (const arg of paths) call.path(arg, 'write')
@@ -299,4 +304,10 @@ function linksInside(call: ProgramCall, target: Arg, link: Arg): boolean {
     const place = locatePath(path, cwd, call.fence)
     return place.where === 'inside' && place.relative !== '' && isHeldWrite(path, { cwd, fence: call.fence })
   })
+}
+
+/** Whether the project has nothing of that name. */
+function isNewName({ scope, fence }: ProgramCall, { known, value }: Arg): boolean {
+  const place = known && scope.cwd !== undefined ? locatePath(value, scope.cwd, fence) : undefined
+  return place?.where === 'inside' && fence.look !== undefined && fence.look(place.path) === undefined
 }

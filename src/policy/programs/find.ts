@@ -90,7 +90,8 @@ export function find(call: ProgramCall): undefined {
 /** Whether only tools use such a name. */
 function isMade(name: string, { scope, fence }: ProgramCall): boolean {
   return (
-    /\.(pyc|pyo|tsbuildinfo|gcda|gcno)$/.test(name) && isMadeAgain(name, { cwd: scope.cwd ?? fence.boundary, fence })
+    (/\.(pyc|pyo|tsbuildinfo|gcda|gcno)$/.test(name) || /^[\w-]+\/?$/.test(name)) &&
+    isMadeAgain(name, { cwd: scope.cwd ?? fence.boundary, fence })
   )
 }
 
@@ -105,6 +106,10 @@ function findLeftOver({ args: all, scope, fence }: ProgramCall): string | undefi
     return undefined
   const stop = args.findIndex(arg => isFlag(arg) || /^[(!,)]/.test(arg.value))
   const isOwn = args.slice(0, Math.max(stop, 0)).every(arg => locatePath(arg.value, cwd, fence).where === 'inside')
+  // All that is in a folder which builds make is left over.
+  const top =
+    stop === 1 && args[0] && isHeldRemoval({ path: args[0].value, deep: true }, { cwd, fence }) ? args[0] : undefined
+  if (top?.known && fence.worktree === undefined && !top.glob) return top.value
   const name = args[args.findIndex(arg => arg.value === '-name') + 1]?.value
   if (!isOwn || name === undefined || !args.some(arg => arg.value === '-name')) return undefined
   // What stands before the name is done with every file.

@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { findSpelled } from '../classify/judge-file.ts'
-import { findOperands } from '../shell/args.ts'
+import { findOperands, HOLE } from '../shell/args.ts'
 import { changes, DESTROY, GONE, VALUED } from './cloud.ts'
 import { named, type VerbRow, verbs } from './rule-builders.ts'
 
@@ -13,8 +13,10 @@ function forge(call: ProgramCall): undefined {
     .map(arg => arg.value)
     .join(' ')
   const api = /^api( |$)/.test(line)
+  // Names of branches, commits and files are what a forge shows anyway.
   for (const arg of call.args)
-    if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
+    if (arg.substituted && !(arg.listed && arg.value === HOLE))
+      call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
     else if (!arg.known) call.unknown(arg)
   const shown = call.args.find(arg => /^(--show-token|-t)$/.test(arg.value))
   if (shown && /^auth status/.test(line)) call.say('secret.store', 'HIGH', `${shown.text} shows the token`, shown)

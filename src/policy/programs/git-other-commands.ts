@@ -45,7 +45,9 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
       ) ||
       (operands.length === 1 &&
         !has(args, /^(--unset.*|--replace.*|--add|--edit|-e|--remove.*|--rename.*|unset|edit|set|--unset)$/))
-    if (reads && has(args, /extraheader|credential|password|token|^url\.|get-regexp|insteadof/i))
+    const isTelling = has(args, /extraheader|credential|password|token|^url\.|insteadof/i)
+    const [pattern] = has(args, /^--get-regexp$/) ? operands : []
+    if (reads && (isTelling || (pattern && !HARMLESS_KEYS.test(pattern.value))))
       return say(call, 'secret.config', 'MEDIUM', 'what git is set to may hold a password', operands[0])
     if (reads && !has(args, /^(set|unset|edit|--edit|-e|--add|--unset.*|--replace-all|--remove-section)$/))
       return undefined
@@ -66,6 +68,13 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
         key,
       )
     return say(call, 'git.config-set', 'MEDIUM', `${key.text} is changed`, key)
+  },
+  // The right to run a file, as `chmod +x` and `git add` change it.
+  'update-index': (call, args) => {
+    const isPlain = args.every(arg => !isFlag(arg) || /^(--chmod=[+-]x|--refresh|-q|--)$/.test(arg.value))
+    if (!isPlain || !has(args, /^(--chmod=[+-]x|--refresh)$/)) return undefined
+    for (const arg of findOperands(args)) call.path(arg, 'write')
+    return say(call, 'git.add', 'MEDIUM', 'git update-index changes the right to run a file')
   },
   rebase: (call, args) => {
     const run = findFlag(args, ['-x', '--exec'], 'xsXCS')
@@ -280,3 +289,7 @@ function judgeRemovedGuards(call: ProgramCall, files: readonly Arg[]): undefined
 
 /** Who removes a feature removes a test or two with it. */
 const MANY_TESTS = 3
+
+/** Patterns for keys of git that hold no password. */
+const HARMLESS_KEYS =
+  /^\^?(branch|user|alias|core|init|pull|push|merge|rebase|diff|color|commit|fetch|rerere|log|status|submodule)(\\?\.[\w.*\\-]*)?\$?$/

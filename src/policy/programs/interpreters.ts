@@ -149,7 +149,9 @@ export const INTERPRETERS: ProgramRules = {
   ...named('node nodejs', call => {
     const door = call.args.find(({ value }) => /^--inspect/.test(value) && !INSPECTS_HERE.test(value))
     if (door) call.say('net.serve', 'MEDIUM', `${door.text} lets others into the program`, door)
-    NODE(call)
+    const profiles = call.args.filter(({ known, value }) => known && PROFILES.test(value))
+    if (profiles.length > 0) call.say('write.temp', 'MEDIUM', 'node writes down where its time goes', profiles[0])
+    NODE({ ...call, args: call.args.filter(arg => !profiles.includes(arg)) })
   }),
   ...named(
     'ruby jruby irb',
@@ -246,6 +248,10 @@ function judgeRCommand(call: ProgramCall): undefined {
 
 /** The debugger of node, open to this machine only. */
 const INSPECTS_HERE = /^--inspect(-brk|-wait)?(=((127\.0\.0\.1|localhost):)?\d+)?$/
+
+/** Flags with which node measures itself. What it writes is in its own folder, or in a scratch one. */
+const PROFILES =
+  /^--((cpu|heap)-prof|prof|(cpu|heap)-prof-(interval|name)=[\w.-]+|(cpu-prof|heap-prof|diagnostic|report)-dir=(\/tmp\/[\w-]+|(\.\/)?(tmp|coverage|profiles?|prof))\/?)$/
 
 const NODE = interpreter({
   inline: ['-pe', '-e', '--eval', '-p', '--print'],

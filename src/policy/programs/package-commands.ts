@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, atDoubleDash, findOperands, HOLE, isFlag } from '../shell/args.ts'
+import { type Arg, atDoubleDash, deriveArg, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedManifest, judgeUnlistedProgram, judgeUpdate } from './lock-files.ts'
 import { hasScript, judgePackageScripts } from './package-scripts.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
@@ -50,6 +50,7 @@ export function manager(row: Manager): ProgramRule {
     if (!verb.known) return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', verb)
     if (high) return
     judgeAdded(call, operands, after)
+    if (isPackageEdit(call, operands)) return call.say('file.edit', 'MEDIUM', `${call.name} changes package.json`, verb)
     const plain = findPlain(call, operands)
     if (plain) return call.say(plain.code, 'MEDIUM', `${call.name} ${plain.text}`, verb)
     if (row.runs?.test(line)) return judgeScript(call, operands, after)
@@ -85,6 +86,43 @@ function findPlain({ name, args }: ProgramCall, operands: readonly Arg[]): { cod
   )
     ? { code: 'file.edit', text: 'changes the version' }
     : undefined
+}
+
+/** `npm pkg set scripts.lint=eslint`: what package.json becomes is judged like an edit. */
+function isPackageEdit(call: ProgramCall, [verb, how, ...words]: readonly Arg[]): boolean {
+  const { args, scope, head } = call
+  if (!/^(npm|pnpm)$/.test(call.name) || verb?.value !== 'pkg' || !/^(set|delete)$/.test(how?.value ?? '')) return false
+  const isPlain =
+    call.fence.look !== undefined && words.length > 0 && args.length === words.length + 2 && scope.cwd !== undefined
+  const steps = words.map(({ known, value }) => {
+    const [, key = '', text] = /^((?:[A-Za-z][\w-]*)(?:\.[\w:@/-]+)*)(?:=(.*))?$/s.exec(known ? value : '') ?? []
+    return key !== '' && (text !== undefined) === (how?.value === 'set') ? { keys: key.split('.'), text } : undefined
+  })
+  if (!isPlain || !steps.every(step => step !== undefined)) return false
+  call.change(deriveArg('package.json', head), before => ({ after: setKeys(before, steps), whole: true }))
+  return true
+}
+
+function setKeys(
+  json: string | undefined,
+  steps: readonly { keys: string[]; text: string | undefined }[],
+): string | undefined {
+  try {
+    const root: Record<string, unknown> = JSON.parse(json ?? '')
+    for (const { keys, text } of steps) {
+      let table = root
+      for (const key of keys.slice(0, -1)) {
+        table[key] ??= {}
+        table = table[key] as Record<string, unknown>
+      }
+      const last = keys.at(-1) ?? ''
+      if (text === undefined) delete table[last]
+      else table[last] = text
+    }
+    return `${JSON.stringify(root, null, 2)}\n`
+  } catch {
+    return undefined // no package.json that can be read
+  }
 }
 
 /** Verbs that install the packages that are named, or what the manifest names. */

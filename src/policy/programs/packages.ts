@@ -121,7 +121,7 @@ function packagesOf(flags: readonly Arg[]): Arg[] {
 const RUBY_ADDS = /^(install|i|add|inject|require|req|r)$/
 
 function ruby(call: ProgramCall): undefined {
-  const [verb, ...packages] = findOperands(call.args, ['-v', '--version', '-g', '--group', '--source', '-s'])
+  const [verb, ...packages] = findOperands(call.args, ['-v', '--version', '--source', '-s', ...RUBY_VALUED])
   if (verb && RUBY_ADDS.test(verb.value)) judgeUnlisted(call, packages, call.name === 'composer' ? 'php' : 'ruby')
   if (verb && /^(update|upgrade|u)$/.test(verb.value)) judgeUpdate(call, verb)
   const branch = packages.find(arg => /[:@ ]dev-|@dev$|#/.test(arg.value))
@@ -135,8 +135,11 @@ function ruby(call: ProgramCall): undefined {
   RUBY(call)
 }
 
+const RUBY_VALUED = ['-g', '--group', '--jobs', '-j', '--retry', '--without', '--with', '--path']
+
 const RUBY: ProgramRule = verbs({
   ofProject: true,
+  valued: RUBY_VALUED,
   rows: [
     [
       /^(push|yank|owner|signin|signout|cert|release)( |$)|^global /,
@@ -145,6 +148,12 @@ const RUBY: ProgramRule = verbs({
       'publishes or withdraws packages',
     ],
     [/^install \S/, 'MEDIUM', 'pkg.foreign', 'installs a program'],
+    [
+      /^config (set )?(path|without|with|deployment|jobs|retry|frozen|clean|bin|no_prune) [\w:./-]+$/,
+      'MEDIUM',
+      'tool.other',
+      'sets where and what bundler installs',
+    ],
     [
       /^(list|search|info|show|outdated|check|which|contents|env|environment|dependency|specification|validate|licenses|why|why-not|diagnose|audit|status|doctor|platform|about|config list)( |$)/,
       'LOW',
@@ -162,6 +171,7 @@ const RUBY: ProgramRule = verbs({
   known:
     /^(-[vVqhnojWoDlai]+|--(version|help|verbose|quiet|local|remote|all|no-document|no-doc|jobs|retry|without|with|deployment|frozen|conservative|patch|minor|major|strict|groups|dry-run|pre|prerelease|no-dev|no-interaction|no-ansi|ansi|no-progress|prefer-dist|prefer-source|optimize-autoloader|classmap-authoritative|with-all-dependencies|with-dependencies|no-scripts|no-plugins|ignore-platform-reqs?|tree|direct|outdated|latest|format|locked|dev|fixed|no-suggest|no-update|sort-packages|audit|platform|name-only|path|gemfile-lock|only-explicit|parseable|filter-.*|profile|lock|no-audit|no-security-blocking)(=.*)?)$/,
   flags: [
+    [/^--global$/, 'MEDIUM', 'pkg.other', 'changes it for everything a person does'],
     [
       /^(--source|-s|--clear-sources|--repository.*|--http-proxy|-P)(=|$)/,
       'HIGH',

@@ -8,7 +8,7 @@ import { type Arg, deriveArg } from '../shell/args.ts'
 // that it loads, the members that it names and the built-in functions, so all of them are lists of what is allowed.
 
 const MODULES = new Set(
-  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy'.split(
+  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy inspect'.split(
     ' ',
   ),
 )
@@ -26,7 +26,7 @@ const MEMBERS = new Set(
    punctuation name category normalize pack unpack calcsize crc32 adler32 sha256 sha1 md5 sha512 blake2b hexdigest digest uuid4 uuid5 NAMESPACE_DNS
    python_version system machine release pprint pformat List Dict Optional Any Union dataclass field asdict Enum auto value safe_load
    safe_load_all unified_diff ndiff SequenceMatcher ratio get_close_matches itemgetter bisect_left bisect_right insort heappush heappop heapify
-   nlargest nsmallest unescape ZoneInfo deepcopy
+   nlargest nsmallest unescape ZoneInfo deepcopy stdin stdout stderr signature getdoc getsource parameters
    append extend insert pop items keys values get update setdefault add discard union intersection difference issubset sort reverse index
    join strip lstrip rstrip splitlines startswith endswith upper lower title capitalize replace find rfind isdigit isalpha isalnum isspace zfill
    ljust rjust center partition rpartition encode decode hex bit_length is_integer real imag read readline readlines casefold removeprefix

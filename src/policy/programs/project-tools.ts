@@ -177,7 +177,7 @@ export const OTHER_TOOLS: ProgramRules = {
 
 const PROJECT_TOOL = tool({
   flags:
-    '-i: -o: -g: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all --dialect: --target: --release --dev --stdout',
+    '-i: -o: -g: -w -l -d -s -f: --to: --summary --production --development --csv --check --fix --write --diff --strict --recursive --out: --input: --format: --all --dialect: --target: --release --dev --stdout -strict -summary -verbose -ignore-missing-schemas -kubernetes-version: -skip: -output: -n:',
   medium: /^(publish|deploy|login|upload|install)$/,
 })
 
@@ -229,7 +229,7 @@ export const PROJECT_TOOLS: ProgramRules = {
     for (const [at, arg] of call.args.entries()) {
       const before = call.args[at - 1]?.value ?? ''
       if (isOutputFlag(arg.value)) continue
-      if (isOutputFlag(before) && arg.known) call.path(arg, 'write')
+      if ((isOutputFlag(before) || (before === '-f' && call.name === 'ctags')) && arg.known) call.path(arg, 'write')
       else if (!arg.known) call.unknown(arg)
       else if (!SHOWS.test(arg.value) && !LOOKING.test(arg.value) && !FILE.test(arg.value) && !isOwnWord(call, arg))
         call[namesNoCode(arg, call.args[at + 1]) ? 'hold' : 'say'](
@@ -282,6 +282,7 @@ export const PROJECT_TOOLS: ProgramRules = {
 
 /** Flags, and other words, of one such program. */
 const OWN_WORDS: Record<string, RegExp> = {
+  ctags: /^(-R|-f|--(languages|exclude|fields|extras|kinds-\w+|tag-relative|sort)(=[\w.,+*/-]+)?)$/,
   checkov: /^(-d|-f|--(directory|file|compact|framework|soft-fail))$/,
   erblint: /^(-a|--(lint-all|autocorrect))$/,
   gcovr: /^(-r|--(root|exclude|filter|txt|html|xml|json|html-details|print-summary))$/,

@@ -128,12 +128,16 @@ function onlyComputes(program: string, code: string): boolean {
   const own = new Set<string>()
   const text = PYTHON.test(program)
     ? code
-    : code.replace(OWN_IMPORT, (whole, imported: string | undefined, required: string | undefined) => {
-        const names = (imported ?? required ?? '').split(',').map(name => name.trim())
-        if (!names.every(name => /^[A-Za-z]\w*$/.test(name) && !isDeed(name))) return whole
-        for (const name of names) own.add(name)
-        return ' '
-      })
+    : code
+        .replace(OWN_CALL, (whole, file: string, name: string | undefined) =>
+          isDeed(name ?? file.slice(file.lastIndexOf('/') + 1)) || RUNS_AT_ONCE.test(file) ? whole : ' 0 ',
+        )
+        .replace(OWN_IMPORT, (whole, imported: string | undefined, required: string | undefined) => {
+          const names = (imported ?? required ?? '').split(',').map(name => name.trim())
+          if (!names.every(name => /^[A-Za-z]\w*$/.test(name) && !isDeed(name))) return whole
+          for (const name of names) own.add(name)
+          return ' '
+        })
   const bare = PYTHON.test(program) ? readPython(code.replace(OPENS_TO_READ, ' ')) : readJavaScript(text)
   if (bare === undefined) return false
   if (!PYTHON.test(program) && !/^[gmn]?awk/.test(program)) return namesOnlyData(bare, own)
@@ -172,6 +176,12 @@ const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
 const OWN_IMPORT =
   /\bimport\s*\{([\w\s,]+)\}\s*from\s*['"]\.\/(?:(?!\.\.)[\w./-])+['"]\s*;?|\bconst\s*\{([\w\s,]+)\}\s*=\s*(?:await\s+import|require)\(\s*['"]\.\/(?:(?!\.\.)[\w./-])+['"]\s*\)\s*;?/g
 
+/** A function of a file of the project, called where the file is loaded: `require('./src/price').total(…)`. */
+const OWN_CALL = /\brequire\(\s*['"](\.\/(?:(?!\.\.)[\w./-])+)['"]\s*\)(?:\s*\.\s*([A-Za-z]\w*))?(?=\s*\()/g
+/** Files that do something when they are loaded. */
+const RUNS_AT_ONCE =
+  /(^|\/)(scripts?|bin|tools?|tasks?|jobs?|migrations?|cli|server|index\.[cm]?js|main|worker|app)(\/|\.|$)/
+
 /** A text in JavaScript without its strings and what may be done with modules. `undefined` if it is not sure what is a string, or if a member is computed. */
 function readJavaScript(code: string): string | undefined {
   const left = MODULE_USES.reduce((text, shape) => text.replace(shape, ' 0 '), code)
@@ -202,8 +212,19 @@ const MODULE_USES = [
   /\bimport\s*\{\s*readFileSync\s*\}\s*from\s*['"](?:node:)?fs['"]\s*;/g,
   /(?<![.\w])readFileSync\(\s*(['"])(\.\/)?\w[\w/-]*(\.[\w-]+)*\1\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
   /\brequire\(\s*(['"])\.\/[\w/-]+(\.[\w-]+)*\.json\1\s*\)/g,
+  /\brequire\.resolve\(\s*(['"])[@\w][\w@/.-]*\1\s*\)/g,
   /\bprocess\s*\.\s*(version|versions|platform|arch|argv|memoryUsage\(\)|uptime\(\)|hrtime\(\)|exit\(\d*\))(?!\w)/g,
 ]
+
+/** Flags of tools with which they say where they write, and which mean something else in others. */
+const INTO: Record<string, RegExp> = {
+  ctags: /^-f$/,
+  doxygen: /^-d$/,
+  hugo: /^-d$/,
+  jekyll: /^-d$/,
+  mkdocs: /^-d$/,
+  pdoc: /^-d$/,
+}
 
 /** Judges a file whose content runs: a file of the project is routine, any other is foreign code. */
 export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIUM'): undefined {
@@ -329,8 +350,9 @@ function judgeOutside(call: ProgramCall, arg: Arg): undefined {
 function isReport({ name, args }: ProgramCall, { text, at }: Arg): boolean {
   if (name === 'go' && args[1]?.value === 'cover' && /^-(func|html)=\/tmp\/[\w.-]+\.out$/.test(text)) return true
   const before = args[args.findIndex(arg => arg.at === at) - 1]?.text ?? ''
+  if (Object.hasOwn(INTO, name) && INTO[name]?.test(before)) return true
   return [text, before].some(flag =>
-    /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace)[\w-]*)(=|$)|^--file=\/tmp\/[\w-]+\.(json|html|svg|dot)$/i.test(
+    /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace|json|stats|sarif|tap|dump|save-?to|site-?dir)[\w-]*)(=|$)|^--file=\/tmp\/[\w-]+\.(json|html|svg|dot)$/i.test(
       flag,
     ),
   )

@@ -83,7 +83,7 @@ export const SCRIPTING_TOOLS: ProgramRules = {
   ...named(
     'sphinx-build mkdocs',
     tool({
-      flags: '-b: -W -n -E -a -j: -q -Q -T -N -D: -t: --keep-going --strict --clean --site-dir: --nitpicky --jobs:',
+      flags: '-b: -W -n -E -a -d: -j: -q -Q -T -N -D: -t: --keep-going --strict --clean --site-dir: --nitpicky --jobs:',
       medium: /^(gh-deploy|serve|new|--open-browser|-C|-c)$/,
     }),
   ),

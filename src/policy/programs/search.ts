@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { looksForSecrets } from '../paths/secret-files.ts'
-import { type Arg, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, findOperands, isFlag } from '../shell/args.ts'
 import { named, type ReaderRow, reader } from './rule-builders.ts'
 
 /** Programs that search for a text in files. */
@@ -177,7 +177,27 @@ export const COMPARERS: ProgramRules = {
     writes: '-o: --output:',
   }),
   split: call => {
-    call.say('write.files', 'MEDIUM', 'split writes files')
+    const [file, prefix] = findOperands(call.args, [
+      '-l',
+      '-b',
+      '-n',
+      '-C',
+      '-a',
+      '--lines',
+      '--bytes',
+      '--number',
+      '--suffix-length',
+      '--additional-suffix',
+    ])
+    const isPlain = call.args.every(
+      arg =>
+        arg.known &&
+        (!isFlag(arg) ||
+          /^(-[lbna]\w*|-d|--(lines|bytes|numeric-suffixes|additional-suffix)(=[\w.]+)?)$/.test(arg.value)),
+    )
+    if (file) call.path(file, 'read')
+    if (prefix) call.path(deriveArg(`${prefix.value}aa`, prefix), 'write')
+    call.say(isPlain && prefix?.value.includes('/') ? 'file.make' : 'write.files', 'MEDIUM', 'split writes files')
     const filter = call.args.find(arg => /^--f[ilter]*(=|$)/.test(arg.value))
     if (!filter) return
     call.say('flag.runs', 'HIGH', `${filter.text} makes split run a command for every part`, filter)

@@ -45,6 +45,7 @@ export const SHELLS: ProgramRules = {
       call.scope.cwd = undefined
       return call.say('cwd.listed', 'MEDIUM', `${target.text} is one of several folders of the project`, target)
     }
+    if (target.value === '-' && call.scope.before !== undefined) return moveTo(call, call.scope.before)
     if (!target.known || target.value === '-' || target.glob || /^[+-]\d+$/.test(target.value)) {
       call.scope.cwd = undefined
       return call.say('cwd.unknown', 'MEDIUM', `${target.text} is a folder known only when it runs`, target)
@@ -138,7 +139,9 @@ function findVariableName(call: ProgramCall, letter: string): Arg[] {
 const TOP_LEVEL = /^"?\$\(git rev-parse --show-toplevel\)"?$/
 
 function moveTo(call: ProgramCall, path: string): undefined {
+  const before = call.scope.cwd
   call.move(path)
+  call.scope.before = before
 }
 
 /** Flags of shells that take the next word; in `-co errexit 'text'` the value comes before the text. */

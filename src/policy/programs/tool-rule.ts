@@ -51,7 +51,7 @@ export function tool(row: ToolRow = {}): ProgramRule {
     for (const arg of call.args) judgeWord(call, arg, row)
     const { flags, operands, unknown } = scanFlags(call.args, table)
     for (const arg of unknown) {
-      if (row.high?.test(arg.value)) continue
+      if (row.high?.test(arg.value) || isThisMachine(call, arg)) continue
       call[OWN_REPORT.test(arg.value) ? 'settle' : 'hold'](
         'tool.flag',
         'MEDIUM',
@@ -93,6 +93,7 @@ function judgeEmptied(call: ProgramCall): undefined {
     '--dist-dir',
     '--destination',
     '-d',
+    '--site-dir',
     '--output-path',
   ])?.value
   if (folder && OF_PEOPLE.test(folder.value) && (empties || EMPTIES_ALWAYS.test(call.name)))
@@ -107,7 +108,13 @@ const REPORT_FOLDERS = ['--coverage.reportsDirectory', '--coverageDirectory', '-
 /** Folders that people write. */
 const OF_PEOPLE = /^(\.{1,2}\/)*(\.{1,2}\/?$|(src|lib|app|apps|packages|tests?|docs|public|scripts|migrations)(\/.*)?$)/
 /** Bundlers that empty their folder without being told to. */
-const EMPTIES_ALWAYS = /^(vite|vitepress|astro|rsbuild|rspack|gatsby|nuxt|remix|storybook)$/
+const EMPTIES_ALWAYS = /^(vite|vitepress|astro|rsbuild|rspack|gatsby|nuxt|remix|storybook|mkdocs|jekyll)$/
+
+/** `--host 127.0.0.1`: a server for nobody else. */
+function isThisMachine({ args }: ProgramCall, arg: Arg): boolean {
+  const [, attached] = /^--(?:host|hostname|bind)(?:=(.*))?$/s.exec(arg.value) ?? [undefined, '']
+  return /^(localhost|127\.0\.0\.1|::1)$/.test(attached ?? args[args.indexOf(arg) + 1]?.value ?? '')
+}
 
 const OWN_REPORT =
   /^--?[\w.-]*(out|output|outputFile|report(?!er)|log)[\w.-]*=(\/tmp\/[\w./-]+|(\.\/)?([A-Za-z][\w-]*\/)*[\w-]*(junit|reports?|results?|coverage|output)[\w-]*\.(json|xml|html|txt))$/i

@@ -6,6 +6,8 @@ export interface ShellScope {
   home: string
   /** `undefined` after a `cd` to somewhere unknown. */
   cwd: string | undefined
+  /** The folder before the last `cd`, where `cd -` leads. */
+  before?: string | undefined
   /** Variables that are set exactly once, to a known value. */
   values: Map<string, { value: string; glob: boolean }>
   /** Variables that are set more than once, by a program, or to an unknown value. */
