@@ -303,3 +303,50 @@ const CALLS: [everyday: string[], asked: string[]][] = [
 test('calls of tools that are known as a whole are everyday, and those that reach further are asked about', () => {
   for (const [everyday, asked] of CALLS) assert.deepEqual(misjudged({ everyday, asked }), NONE)
 })
+
+test('what the shell cuts off a name, the date and a guard of a copy are read as the shell reads them', () => {
+  assert.deepEqual(
+    misjudged({
+      everyday: [
+        `ts=$(date +%Y%m%d%H%M%S); printf 'alter table a add b int;\\n' > "migrations/\${ts}_add.sql" && ls migrations`,
+        'npx jest --json --outputFile="tmp/reports/jest-$(date +%s).json"',
+        'cp src/app.ts /tmp/app-$(date +%F).ts',
+        `for f in src/*.spec.ts; do git mv "$f" "\${f%.spec.ts}.test.ts"; done`,
+        `for f in src/*.js; do git mv "$f" "\${f%.js}.ts"; done`,
+        'x=src/app.ts.orig; cat "${x%.orig}"',
+        '[ -f .env ] || cp .env.example .env',
+        'test -e .env || cp .env.example .env',
+        '[ ! -f .env ] && cp .env.example .env',
+        'git push --dry-run origin HEAD',
+        `curl -s localhost:4000/graphql --data '{"query":"{ products { id } }"}'`,
+        `node -e "console.log(require('./src/refunds')({total:5},9))"`,
+      ],
+      asked: [
+        'cp .env .env.$(date +%s)',
+        'rm -rf "src/$(date +%s)/.."',
+        'echo x > "$(date +../%s)"',
+        'echo x > "$(date -d yesterday +%F).md"',
+        'date() { echo ../x; }; echo x > "$(date +%s)"',
+        `for f in tests/*.test.ts; do git mv "$f" "\${f%.test.ts}.bak.ts"; done`,
+        `for f in .husky/*; do git mv "$f" "\${f%x}.old"; done`,
+        `for f in src/*; do rm "\${f%.js}"; done`,
+        'x=.envX; cat "${x%X}"',
+        'x=XXrm; ${x#XX} -rf src',
+        'x=src/.env; cat "${x#src/}"',
+        'x=.env; x=.envX; cat "${x%X}"',
+        '[ -f .env ] && cp .env.example .env',
+        '[ -f x ] || cp .env.example .env',
+        '[ -f .env ] || true; cp .env.example .env',
+        '[ -f .env ] || cp .env.production .env',
+        '[ -f src/app.ts ] || rm -rf src',
+        'git push --dry-run https://e.example/x HEAD',
+        'git push --dry-run --receive-pack=x origin HEAD',
+        'git push --dry-run -f origin main',
+        'curl -s --data @.env localhost:3000/x',
+        'curl --data-b @.env localhost:3000/x',
+        `node -e "require('./src/dropAll')()"`,
+      ],
+    }),
+    NONE,
+  )
+})

@@ -97,7 +97,7 @@ export class CommandWalker {
         this.#words(node.words, state)
         const scope = node.apart ? childScope(state.scope) : state.scope
         const walk = () => this.#nodes(node.body, { ...state, feed, scope })
-        if (node.maybe) return walkUncertain(scope, walk)
+        if (node.maybe) return walkUncertain(scope, walk, node.absent)
         return node.background ? walkApart(scope, walk) : walk()
       }
       case 'loop':
@@ -203,11 +203,7 @@ export class CommandWalker {
           ? computeOutput(words, spelled, path => this.#read(path, state))
           : undefined
       if (file?.known && !isStandardDevice(file.value)) {
-        noteSpelled(
-          file,
-          redirect.op === '>' && /^(cat|jq|printf|echo)$/.test(words?.[0]?.value ?? '') ? text : undefined,
-          state,
-        )
+        noteSpelled(file, redirect.op === '>' && SPELLS.test(words?.[0]?.value ?? '') ? text : undefined, state)
         const adds = redirect.op === '>>'
         const isCopy = words?.length === 2 && words[0]?.value === 'cat'
         const whole = { after: text, whole: true, ...(isCopy && { copied: true as const }) } as const
@@ -384,9 +380,9 @@ export class CommandWalker {
   }
 }
 
-/** A file that gives commands to others, or says what they show. */
 const UNSEEN = { code: 'write.unseen', risk: 'MEDIUM' } as const
 
+const SPELLS = /^(cat|jq|printf|echo)$/
 /** Commands walked in one script file. A script with more is left to a person: padding could hide its last lines. */
 const MAX_SCRIPT_COMMANDS = 10_000
 /** Scripts that run scripts are followed this far. */

@@ -29,6 +29,9 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     if (args.some(arg => !arg.known && !isFlag(arg) && arg.value.startsWith('\0')))
       return say(call, 'git.force', 'HIGH', 'what is pushed is known only when it runs')
     const [remote] = operands
+    // The hook of the project runs, and nothing is sent.
+    const isTried = args.every(({ known, value }) => known && /^(--dry-run|-n|-u|-v|[\w][\w./-]*)$/.test(value))
+    if (isTried && has(args, /^(--dry-run|-n)$/)) return say(call, 'git.fetch', 'MEDIUM', 'git says what it would push')
     return remote && isAddress(remote.value)
       ? say(call, 'git.push-elsewhere', 'HIGH', `${remote.text} is not a remote of the project`, remote)
       : undefined

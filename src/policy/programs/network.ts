@@ -64,7 +64,8 @@ function curl(call: ProgramCall): undefined {
   )
   if (config) call.say('net.odd', 'HIGH', `${config.arg.text} changes where curl goes or with which keys`, config.arg)
   const upload = findFlag(
-    args,
+    // As it is, `--data` is no beginning of `--data-binary`.
+    args.filter(({ value }) => value !== '--data' && value !== '--form'),
     ['-T', '--upload-file', '-F', '--form', '--form-string', '--data-binary', '--data-urlencode'],
     shorts,
   )

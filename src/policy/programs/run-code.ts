@@ -130,7 +130,7 @@ function onlyComputes(program: string, code: string): boolean {
     ? code
     : code
         .replace(OWN_CALL, (whole, file: string, name: string | undefined) =>
-          isDeed(name ?? file.slice(file.lastIndexOf('/') + 1)) || RUNS_AT_ONCE.test(file) ? whole : ' 0 ',
+          RUNS_AT_ONCE.test(file) || (name !== undefined && isDeed(name)) ? whole : ' 0 ',
         )
         .replace(OWN_IMPORT, (whole, imported: string | undefined, required: string | undefined) => {
           const names = (imported ?? required ?? '').split(',').map(name => name.trim())
@@ -180,7 +180,7 @@ const OWN_IMPORT =
 const OWN_CALL = /\brequire\(\s*['"](\.\/(?:(?!\.\.)[\w./-])+)['"]\s*\)(?:\s*\.\s*([A-Za-z]\w*))?(?=\s*\()/g
 /** Files that do something when they are loaded. */
 const RUNS_AT_ONCE =
-  /(^|\/)(scripts?|bin|tools?|tasks?|jobs?|migrations?|cli|server|index\.[cm]?js|main|worker|app)(\/|\.|$)/
+  /(^|\/)(scripts?|bin|tools?|tasks?|jobs?|migrations?|cli|server|index\.[cm]?js|main|worker|app)(\/|\.|$)|\/[^/]*(drop|delete|remove|destroy|purge|truncate|deploy|publish|migrat|seed|flush|wipe|send|mail|charge|reset|clean)[^/]*$/i
 
 /** A text in JavaScript without its strings and what may be done with modules. `undefined` if it is not sure what is a string, or if a member is computed. */
 function readJavaScript(code: string): string | undefined {

@@ -55,7 +55,7 @@ export function tool(row: ToolRow = {}): ProgramRule {
       call[OWN_REPORT.test(arg.value) ? 'settle' : 'hold'](
         'tool.flag',
         'MEDIUM',
-        `${arg.text} is not a flag of ${call.name} that the policy knows`,
+        `${arg.known ? arg.value : arg.text} is not a flag of ${call.name} that the policy knows`,
         arg,
       )
     }
@@ -117,7 +117,7 @@ function isThisMachine({ args }: ProgramCall, arg: Arg): boolean {
 }
 
 const OWN_REPORT =
-  /^--?[\w.-]*(out|output|outputFile|report(?!er)|log)[\w.-]*=(\/tmp\/[\w./-]+|(\.\/)?([A-Za-z][\w-]*\/)*[\w-]*(junit|reports?|results?|coverage|output)[\w-]*\.(json|xml|html|txt))$/i
+  /^--?[\w.-]*(out|output|outputFile|report(?!er)|log)[\w.-]*=(\/tmp\/[\w./-]+|(\.\/)?([A-Za-z][\w-]*\/)*([\w-]*(junit|reports?|results?|coverage|output)[\w-]*|(test-)?(reports?|results?|coverage)\/[\w-]+)\.(json|xml|html|txt))$/i
 
 const MONOREPO = /^(turbo|nx|moon|lage|rush|lerna|bazel|bazelisk)$/
 
@@ -134,7 +134,12 @@ function judgeWord(call: ProgramCall, arg: Arg, row: ToolRow): undefined {
   if (row.high?.test(arg.value) || row.high?.test(key))
     call.say('flag.runs', 'HIGH', `${arg.text} makes ${call.name} run or write something else`, arg)
   else if (row.medium?.test(arg.value) || row.medium?.test(key))
-    call[OWN_REPORT.test(arg.value) ? 'settle' : 'say']('tool.flag', 'MEDIUM', `${arg.text} is an unusual word`, arg)
+    call[OWN_REPORT.test(arg.value) ? 'settle' : 'say'](
+      'tool.flag',
+      'MEDIUM',
+      `${arg.known ? arg.value : arg.text} is an unusual word`,
+      arg,
+    )
   else if (row.output?.test(arg.value))
     call.say('tool.other', 'MEDIUM', `${arg.text} makes ${call.name} write a file`, arg)
   if (!isFlag(arg)) return

@@ -221,6 +221,7 @@ function judgeReplaced(call: ProgramCall, source: Arg, target: Arg): undefined {
   const { scope, fence } = call
   if (fence.look === undefined || scope.cwd === undefined || !source.known || !target.known || scope.folders.size > 1)
     return
+  if (scope.absent === target.value) return
   if (call.args.some(arg => /^(-[a-zA-Z]*[nb]|--no-clobber|--backup|--update=none)/.test(arg.value))) return
   const [from, to] = [source, target].map(({ value }) => locatePath(value, scope.cwd ?? '', fence))
   if (to?.where !== 'inside' || from === undefined || from.where === 'strange') return
@@ -278,7 +279,7 @@ function isFilledIn(call: ProgramCall, target: Arg): boolean {
   const place = locatePath(target.value, scope.cwd, fence)
   if (place.where !== 'inside' || call.scope.folders.size > 1) return false
   const keeps = call.args.some(arg => /^(-[a-z]*n[a-z]*|--no-clobber|--update=none)$/.test(arg.value))
-  return keeps || fence.look?.(place.path) === undefined
+  return keeps || scope.absent === target.value || fence.look?.(place.path) === undefined
 }
 
 function isTemplateOf(template: string, file: string): boolean {

@@ -105,6 +105,7 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
         ...(prefix === '!' && !all && operation?.type !== 'Names' && { indirect: true }),
         ...(operation?.type === 'Names' && { names: true }),
         ...(prefix === '#' && { counts: true }),
+        ...(operation?.type === 'Remove' && index === undefined && prefix === undefined && readCut(operation, inner)),
         ...(operation?.type === 'Default' && operation.operator.endsWith('=') && { sets: true }),
       }
     }
@@ -126,6 +127,17 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
       })
       return []
   }
+}
+
+/** What an expansion cuts off, if it is plain text. */
+function readCut(
+  { operator }: { operator: string },
+  [operand]: readonly Word[],
+): { cuts?: { end: boolean; text: string } } {
+  const bits = operand?.bits ?? []
+  if (bits.length === 0 || !bits.every(bit => bit.is === 'text' && !/[~\\]/.test(bit.value))) return {}
+  const text = bits.map(bit => (bit.is === 'text' ? bit.value : '')).join('')
+  return { cuts: { end: operator.startsWith('%'), text } }
 }
 
 function findSubstitutions(word: Word): WordPart[] {

@@ -1,5 +1,5 @@
 import { type Arg, HOLE } from './args.ts'
-import { listsFiles, printText } from './printed.ts'
+import { listsFiles, printDate, printText } from './printed.ts'
 import { noteListed, type ShellScope } from './scope.ts'
 import type { ShellNode, Word, WordPart } from './tree.ts'
 
@@ -111,8 +111,9 @@ class Expansion {
     this.#open = true
   }
 
-  #variable(bit: { name: string; plain: boolean; quoted: boolean; indirect?: boolean }): undefined {
-    const known = bit.plain ? this.#valueOf(bit.name) : undefined
+  #variable(bit: Extract<WordPart, { is: 'variable' }>): undefined {
+    const value = bit.plain || bit.cuts ? this.#valueOf(bit.name) : undefined
+    const known = value && bit.cuts ? cut(value, bit.cuts) : value
     if (known === undefined) {
       if (bit.indirect) this.#secret = `what ${bit.name} names`
       else if (isSecretVariable(bit.name) || this.#scope.secrets.has(bit.name)) this.#secret = bit.name
@@ -170,6 +171,19 @@ class Expansion {
 }
 
 const ASSIGNMENT = /^[A-Za-z_]\w*\+?=/
+
+/** What is left of a value. Of a pattern only what is written out can be cut off. */
+function cut(
+  value: { value: string; glob: boolean },
+  { end, text }: { end: boolean; text: string },
+): typeof value | undefined {
+  const fits = end ? value.value.endsWith(text) : value.value.startsWith(text)
+  if (!fits) return value.glob ? undefined : value
+  return {
+    ...value,
+    value: end ? value.value.slice(0, value.value.length - text.length) : value.value.slice(text.length),
+  }
+}
 
 /** Expands `{a,b{c,d}}` and `{1..3}` as the shell does; `undefined` if that gives more than anybody writes by hand. */
 export function expandBraces(text: string, budget = 64): string[] | undefined {
@@ -241,7 +255,7 @@ function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Shel
   if (node.assigns.length > 0 || node.redirects.length > 0) return undefined
   const [name, ...words] = node.words.map(literal)
   if (name === undefined || scope.defined.has(name) || !words.every(word => word !== undefined)) return undefined
-  const text = printText(name, words)
+  const text = name === 'date' ? printDate(words) : printText(name, words)
   return text === undefined ? undefined : plain(text.replace(/\n+$/, ''))
 }
 

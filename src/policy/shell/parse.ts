@@ -232,10 +232,28 @@ function convertAndOr({ commands, operators }: Bash.AndOr, context: ConvertConte
     // After `||` it is not known which of both sides ran.
     if (operators[index - 1] === '||') here = top
     const branch = mayNotRun(node)
+    const absent = findAbsent(commands[index - 1], operators[index - 1] === '||')
+    if (absent !== undefined) branch.absent = absent
     here.push(branch)
     here = branch.body
   }
   return top
+}
+
+/** The file without which a command runs: `[ -f x ] || …`, `[ ! -e x ] && …`. */
+function findAbsent(test: AnyNode | undefined, fails: boolean): string | undefined {
+  const [, not = '', file] =
+    /^(?:\[|test|\[\[) (! )?-[ef] ["']?([\w./@-]+)["']?(?: \]{1,2})?$/.exec(
+      test === undefined ? '' : textOfTest(test),
+    ) ?? []
+  return (not === '') === fails ? file : undefined
+}
+
+function textOfTest(node: AnyNode): string {
+  if (node.type === 'Statement') return textOfTest(node.command)
+  if (node.type === 'Pipeline' && node.commands.length === 1 && node.commands[0]) return textOfTest(node.commands[0])
+  if (node.type !== 'Command' || node.redirects.length > 0) return ''
+  return [node.name, ...node.suffix].map(word => (word && 'text' in word ? word.text : '')).join(' ')
 }
 
 /** Whether a loop has no condition that could end it, and nothing in it that leaves it. */

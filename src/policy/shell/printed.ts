@@ -7,6 +7,18 @@ export function printText(name: string, words: readonly string[]): string | unde
   return name === 'printf' ? printFormat(words) : undefined
 }
 
+/**
+ * What `date` prints, with zeros for its digits: which they are makes no difference, and nothing else can come of it. `undefined` for names of
+ * days, and for another date than now.
+ */
+export function printDate(words: readonly string[]): string | undefined {
+  const [format, second] = words.filter(word => word !== '-u')
+  if (second !== undefined || !/^\+(%[YmdHMSsNjuFT]|[\dTZ_.-])+$/.test(format ?? '')) return undefined
+  return `${(format ?? '').slice(1).replace(/%(.)/g, (_, letter: string) => DATES[letter] ?? '00')}\n`
+}
+
+const DATES: Record<string, string> = { Y: '2000', F: '2000-01-01', T: '00:00:00', s: '1000000000', j: '001', u: '1' }
+
 function printEcho(words: readonly string[]): string | undefined {
   // Some shells print `-n` and interpret backslashes, others do not.
   if (words.some(word => word.includes('\\')) || /^-[neE]*[eE]/.test(words[0] ?? '')) return undefined

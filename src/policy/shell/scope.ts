@@ -6,6 +6,8 @@ export interface ShellScope {
   home: string
   /** `undefined` after a `cd` to somewhere unknown. */
   cwd: string | undefined
+  /** A file that is not there, because the command runs only then. */
+  absent?: string | undefined
   /** The folder before the last `cd`, where `cd -` leads. */
   before?: string | undefined
   /** Variables that are set exactly once, to a known value. */
@@ -80,9 +82,11 @@ export function childScope(scope: ShellScope): ShellScope {
 }
 
 /** Runs something that may not run, or may run any number of times: what it sets is not certain afterwards. */
-export function walkUncertain(scope: ShellScope, walk: () => void): undefined {
-  const before = new Map(scope.values)
+export function walkUncertain(scope: ShellScope, walk: () => void, absent?: string): undefined {
+  const [before, outer] = [new Map(scope.values), scope.absent]
+  if (absent !== undefined) scope.absent = absent
   walkApart(scope, walk)
+  scope.absent = outer
   for (const [name, value] of scope.values) {
     if (before.get(name) === value) continue
     scope.values.delete(name)
@@ -147,7 +151,7 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
       if (bit.is === 'substitution') nodes(bit.script.body)
       else if (bit.is === 'variable') {
         // `${x:=y}` sets x.
-        if (!bit.plain && bit.inner.length > 0) scope.unknown.add(bit.name)
+        if (!bit.plain && bit.inner.length > 0 && !bit.cuts) scope.unknown.add(bit.name)
         bit.inner.forEach(visitWord)
       } else if (bit.is === 'brace' || bit.is === 'arithmetic') bit.inner.forEach(visitWord)
     }

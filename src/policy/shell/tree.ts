@@ -20,6 +20,8 @@ export type WordPart =
       indirect?: boolean
       /** `${!x*}`: the names of all variables that begin so. */
       names?: boolean
+      /** `${x%.js}`: what is cut off its end, or its start, if that is written out. */
+      cuts?: { end: boolean; text: string }
       /** `${x:=y}` sets x. */
       sets?: boolean
       /** `${#x}`: its length. */
@@ -66,6 +68,8 @@ export type ShellNode =
       background: boolean
       maybe: boolean
       endless?: true
+      /** Set if it runs only where there is no such file: `[ -f x ] || …`. */
+      absent?: string
       body: ShellNode[]
       words: Word[]
       redirects: Redirect[]

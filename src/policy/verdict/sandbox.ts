@@ -123,7 +123,7 @@ const OWN_FILE = /^\/tmp\/[\w./-]+\.(json|xml|txt|log|out|html|csv|svg|md|lcov|p
 
 /** A report by its name, in the project. */
 const REPORT_FILE =
-  /^(\.\/)?([A-Za-z][\w-]*\/)*[\w.-]*(junit|reports?|results?|coverage|output)[\w.-]*\.(json|xml|html|txt)$/
+  /^(\.\/)?([A-Za-z][\w-]*\/)*([\w.-]*(junit|reports?|results?|coverage|output)[\w.-]*|(test-)?(reports?|results?|coverage)\/[\w.-]+)\.(json|xml|html|txt)$/
 
 /** What the commands of a request are. */
 interface Acts {
