@@ -31,6 +31,7 @@ deploy:
   '.git/index': `DIRC\0\0\0\x02 src/app.ts\0 kept/bin/tool\0 migrations/001_init.sql\0`,
   '.env': '# local\nPORT=3000\nJWT_SECRET=abcdefgh\n',
   '.env.example': 'PORT=3000\n',
+  Dockerfile: 'FROM node:20 AS base\nWORKDIR /app\nRUN npm ci\n',
   'keys/.env': 'A=1\nKEY="-----BEGIN\nabcdef\n"\n',
   'tsconfig.json':
     '{\n  "compilerOptions": {\n    "strict": true,\n    "noImplicitAny": true,\n    "target": "es2022"\n  }\n}\n',

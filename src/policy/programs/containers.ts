@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { locatePath } from '../paths/fence.ts'
+import { type Fence, locatePath } from '../paths/fence.ts'
 import { type Arg, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { named } from './rule-builders.ts'
 import { judgeStep } from './step-names.ts'
@@ -236,7 +236,7 @@ function isPlainRun({ scope, fence }: ProgramCall, flags: readonly Arg[], image:
   const line = flags.map(({ value }) => value).join(' ')
   const mounts = [...line.matchAll(/(?:-v|--volume)[ =]([^: ]+):/g)].map(([, source = '']) => source)
   return (
-    OFFICIAL.test(image.value) &&
+    (OFFICIAL.test(image.value) || isOwnImage(image, fence)) &&
     flags.every(arg => arg.known) &&
     scope.cwd !== undefined &&
     mounts.every(source => isInside(resolve(scope.cwd ?? '/', source), fence.boundary)) &&
@@ -244,6 +244,18 @@ function isPlainRun({ scope, fence }: ProgramCall, flags: readonly Arg[], image:
     /^((--rm|-i|-t|-it|-ti|--init|--pull=missing|(-w|--workdir)[ =]\/[\w/-]+|(-v|--volume)[ =](\.|\/[\w./-]+):\/[\w/-]+(:ro)?)( |$))+$/.test(
       line,
     )
+  )
+}
+
+/** An image that is called like the project, which nobody but the project builds. */
+function isOwnImage({ known, value }: Arg, { boundary }: Fence): boolean {
+  const [, name] = /^([\w.-]+?)(?:-[\w.-]+)?(?::(?:dev|test|local|latest|debug|build|ci)[\w.-]*)?$/.exec(value) ?? []
+  return (
+    known &&
+    name !== undefined &&
+    name.length > 2 &&
+    name === boundary.slice(boundary.lastIndexOf('/') + 1) &&
+    !OFFICIAL.test(name)
   )
 }
 

@@ -315,3 +315,29 @@ export function judgeStrings(call: ProgramCall, code: Arg): undefined {
     if (/^(\.\/)?\w[\w/-]*(\.[\w-]+)+$/.test(value)) call.path(deriveArg(value, code), 'read')
   }
 }
+
+/** Headers and packages with which a program can only compute and print, and names in them that do more. */
+const COMPILED: [ending: RegExp, loads: RegExp, allowed: RegExp, reaching: RegExp][] = [
+  [
+    /\.(c|cc|cpp|cxx)$/,
+    /^\s*#\s*include\s*(.*)$/gm,
+    /^<(stdio|stdlib|string|math|stdint|stdbool|stddef|limits|float|ctype|time|assert|inttypes|errno|complex|iostream|iomanip|sstream|vector|string|map|set|algorithm|numeric|cmath|cstdio|cstdint|cstring|cstdlib|utility|memory|array|optional|chrono|functional|limits|type_traits)(\.h)?>$/,
+    /\b(system|exec\w*|popen|_popen|fork|vfork|clone|f?d?re?open\w*|fopen|open|creat|remove|unlink\w*|rename\w*|rmdir|mkdir|tmpfile|socket|connect|dlopen|dlsym|syscall|asm|__asm\w*|__attribute__|__builtin\w*|getenv|environ|setenv|kill|raise|mmap|ptrace|fwrite|fstream|ofstream|ifstream|filesystem|thread|extern|envp)\b|##|%:|^\s*#\s*(?!include)|\\u|\?\?|\(\s*\*/m,
+  ],
+  [
+    /\.go$/,
+    /^\s*(?:import\s+)?("[^"\n]+")\s*$/gm,
+    /^"(fmt|strings|strconv|math|math\/(rand|rand\/v2|big|bits|cmplx)|sort|slices|maps|cmp|time|errors|unicode|unicode\/utf8|bytes|regexp|sync|sync\/atomic|context|encoding\/(json|hex|base64|csv|binary)|container\/\w+|text\/tabwriter|iter|hash\/\w+|crypto\/(sha256|md5|sha1))"$/,
+    /\b(unsafe|syscall|exec|linkname|cgo|embed|os)\b|\/\/go:|import\s+"C"/,
+  ],
+]
+
+/** Whether a program in C or Go only computes and prints. */
+export function isPlainCompiled(path: string, text: string): boolean {
+  const [, loads, allowed, reaching] = COMPILED.find(([ending]) => ending.test(path)) ?? []
+  if (!loads || !allowed || !reaching || text.length > 4_000 || reaching.test(text)) return false
+  // Of Go only imports with one package in each line are read.
+  const left = text.replace(/^import\s+"[^"\n]+"[ \t]*$|^import\s*\([ \t]*\n(\s*"[^"\n]+"[ \t]*\n)*\s*\)/gm, '')
+  if (/\.go$/.test(path) && /\bimport\b/.test(left)) return false
+  return [...text.matchAll(loads)].every(([, name = '']) => allowed.test(name.trim()))
+}

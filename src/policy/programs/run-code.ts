@@ -4,7 +4,15 @@ import { findSpelled, isLog, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, isFlag } from '../shell/args.ts'
-import { isDeed, isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
+import {
+  isDeed,
+  isPlainCompiled,
+  isPlainPython,
+  isPlainText,
+  judgeEdits,
+  judgeStrings,
+  readPython,
+} from './plain-code.ts'
 import { judgeScriptSteps } from './step-names.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
@@ -130,7 +138,10 @@ function onlyComputes(program: string, code: string): boolean {
     ? code
     : code
         .replace(OWN_CALL, (whole, file: string, name: string | undefined) =>
-          RUNS_AT_ONCE.test(file) || (name !== undefined && isDeed(name)) ? whole : ' 0 ',
+          RUNS_AT_ONCE.test(file) ||
+          isDeed(name ?? file.replace(/^.*\/|(?<=\/)(refund|payment|notification|upload|post|event)s$/g, ''))
+            ? whole
+            : ' 0 ',
         )
         .replace(OWN_IMPORT, (whole, imported: string | undefined, required: string | undefined) => {
           const names = (imported ?? required ?? '').split(',').map(name => name.trim())
@@ -240,7 +251,9 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
       : locatePath(file.value, cwd ?? call.fence.boundary, call.fence)
   const spelled = findSpelled(file, call)
   if (spelled !== undefined && (PYTHON.test(call.name) || JAVASCRIPT.test(call.name)))
-    return judgeInline(call, deriveArg(spelled, file))
+    return judgeInline(call, deriveArg(ownPaths(spelled, call), file))
+  if (isPlainScratch(call, file))
+    return call.hold('code.plain', 'MEDIUM', `${file.text} only computes and prints`, file)
   if (wasWritten(file, call))
     return call.say(
       'script.written',
@@ -252,6 +265,17 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
   if (place?.where === 'inside')
     return call.say('script.project', own, `${file.text} is a program of the project`, file)
   call.say('script.foreign', 'HIGH', `${file.text} is a program outside the project`, file)
+}
+
+/** A script in another folder names files of the project in full. */
+function ownPaths(text: string, { fence }: ProgramCall): string {
+  return text.replaceAll(new RegExp(`(["'])${RegExp.escape(fence.boundary)}/(?=[\\w.])`, 'g'), '$1./')
+}
+
+/** Whether a file in /tmp is one that the same command spells out, in C or Go, and that only computes and prints. */
+function isPlainScratch(call: ProgramCall, file: Arg): boolean {
+  const spelled = file.known && isTemporary(file.value, call.fence) ? findSpelled(file, call) : undefined
+  return spelled !== undefined && isPlainCompiled(file.value, spelled)
 }
 
 /** Judges a file that a shell reads: what its lines do counts as if they had been typed. */
@@ -342,6 +366,7 @@ function judgeOutside(call: ProgramCall, arg: Arg): undefined {
   const place = cwd === undefined ? undefined : locatePath(path, cwd, call.fence)
   if (place?.where === 'inside') return
   const isOwn = place?.where === 'outside' && isTemporary(place.path, call.fence) && isReport(call, arg)
+  if (isPlainScratch(call, arg)) return call.hold('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
   const isKept = isOwn && isLog({ ...arg, value: path }, { fence: call.fence })
   call[isKept ? 'settle' : isOwn ? 'hold' : 'say']('tool.outside', 'MEDIUM', `${arg.text} is outside the project`, arg)
 }

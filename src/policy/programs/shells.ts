@@ -166,7 +166,8 @@ function shell(call: ProgramCall): undefined {
     const script = command.value ?? file
     if (script === undefined) return call.say('shell.unknown-text', 'HIGH', 'the text for the shell is missing')
     call.say('shell.nested', 'MEDIUM', `${call.name} -c reads a text`, command.arg)
-    return call.shell(script)
+    const given = command.value ? seen.rest : seen.rest.slice(1)
+    return withListed(call, given, () => call.shell(script))
   }
   const has = (name: string) => seen.flags.some(flag => flag.name === name)
   const noRun = (has('n') || has('no-execute')) && !has('i') && args.length === call.args.length
@@ -178,6 +179,20 @@ function shell(call: ProgramCall): undefined {
   if (feed.file) return judgeScriptFile(call, feed.file, 'HIGH')
   if (feed.piped) return call.say('pipe.interpreter', 'HIGH', `bytes of another program reach ${call.name}`)
   call.say('shell.interactive', 'MEDIUM', `${call.name} without a script waits for commands`)
+}
+
+/** In the text for a shell `$0`, `$1` and `$@` are the words after it: names of the project's files, if those are. */
+function withListed({ scope }: ProgramCall, words: readonly Arg[], read: () => undefined): undefined {
+  const isListed = (arg: Arg | undefined) => arg?.listed === true && arg.value === HOLE
+  const [first, ...rest] = words
+  // What xargs puts in may be several words.
+  const hasRest = rest.every(isListed) && (rest.length > 0 || isListed(first))
+  const names = [...(isListed(first) ? ['0'] : []), ...(hasRest ? ['1', '2', '@', '*'] : [])].filter(
+    name => !scope.listed.has(name),
+  )
+  for (const name of names) scope.listed.add(name)
+  read()
+  for (const name of names) scope.listed.delete(name)
 }
 
 const LISTED_FOLDER = /^(\.\/)?([\w@-][\w@.-]*\/)*[\w@*?-][\w@.*?-]*(\/[\w@*?-][\w@.*?-]*)*\/?$/

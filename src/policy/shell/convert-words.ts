@@ -24,7 +24,9 @@ export function convertAssign(node: Bash.Assignment, context: ConvertContext): A
   if (node.value.type === 'ArrayValue') inner.push(...node.value.elements.map(element => convertWord(element, context)))
   else if (!plain) inner.push(convertWord(node.value, context))
   const value = plain && node.value.type === 'Word' ? convertWord(node.value, context) : undefined
-  return { name: node.name, at, append: node.append === true, value, inner }
+  const isList =
+    node.value.type === 'ArrayValue' && node.index === undefined && !inner.some(({ text }) => text.startsWith('['))
+  return { name: node.name, at, append: node.append === true, value, inner, ...(isList && { list: true as const }) }
 }
 
 /** `A=1` after a program (`export A=1`) is a word like any other. */
@@ -103,6 +105,7 @@ function convertPart(part: Bash.WordPart, quoted: boolean, context: ConvertConte
         inner,
         // `${!x[@]}` and `${!x@}` list names; `${!x}` is the value of the variable that x names.
         ...(prefix === '!' && !all && operation?.type !== 'Names' && { indirect: true }),
+        ...(part.index?.value === '@' && operation === undefined && prefix === undefined && { all: true as const }),
         ...(operation?.type === 'Names' && { names: true }),
         ...(prefix === '#' && { counts: true }),
         ...(operation?.type === 'Remove' && index === undefined && prefix === undefined && readCut(operation, inner)),

@@ -1,6 +1,6 @@
 import { type Arg, HOLE } from './args.ts'
 import { listsFiles, printDate, printText } from './printed.ts'
-import { noteListed, type ShellScope } from './scope.ts'
+import { type KnownValue, noteListed, type ShellScope } from './scope.ts'
 import type { ShellNode, Word, WordPart } from './tree.ts'
 
 /** Expands a word to the arguments that the program will get: none, one or several. An unknown part is a hole. */
@@ -114,6 +114,14 @@ class Expansion {
   #variable(bit: Extract<WordPart, { is: 'variable' }>): undefined {
     const value = bit.plain || bit.cuts ? this.#valueOf(bit.name) : undefined
     const known = value && bit.cuts ? cut(value, bit.cuts) : value
+    const list = bit.all && bit.quoted ? this.#valueOf(bit.name)?.list : undefined
+    if (list) {
+      for (const [index, element] of list.entries()) {
+        if (index > 0) this.#open = false
+        this.#add(element, true)
+      }
+      return
+    }
     if (known === undefined) {
       if (bit.indirect) this.#secret = `what ${bit.name} names`
       else if (isSecretVariable(bit.name) || this.#scope.secrets.has(bit.name)) this.#secret = bit.name
@@ -130,7 +138,7 @@ class Expansion {
     }
   }
 
-  #valueOf(name: string): { value: string; glob: boolean } | undefined {
+  #valueOf(name: string): KnownValue | undefined {
     const { values, unknown, tainted, home, cwd } = this.#scope
     if (tainted || unknown.has(name)) return undefined
     const set = values.get(name)

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path'
 import type { Script, ShellNode, Word, WordPart } from './tree.ts'
 
+/** The value of a variable; of a list its first element, with all of them. */
+export interface KnownValue {
+  value: string
+  glob: boolean
+  list?: readonly string[]
+}
+
 /** What is known about variables, functions and the current directory at one point of a script. */
 export interface ShellScope {
   home: string
@@ -11,7 +18,7 @@ export interface ShellScope {
   /** The folder before the last `cd`, where `cd -` leads. */
   before?: string | undefined
   /** Variables that are set exactly once, to a known value. */
-  values: Map<string, { value: string; glob: boolean }>
+  values: Map<string, KnownValue>
   /** Variables that are set more than once, by a program, or to an unknown value. */
   unknown: Set<string>
   functions: Set<string>
@@ -151,7 +158,7 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
       if (bit.is === 'substitution') nodes(bit.script.body)
       else if (bit.is === 'variable') {
         // `${x:=y}` sets x.
-        if (!bit.plain && bit.inner.length > 0 && !bit.cuts) scope.unknown.add(bit.name)
+        if (!bit.plain && bit.inner.length > 0 && !bit.cuts && !bit.all) scope.unknown.add(bit.name)
         bit.inner.forEach(visitWord)
       } else if (bit.is === 'brace' || bit.is === 'arithmetic') bit.inner.forEach(visitWord)
     }
@@ -166,8 +173,9 @@ export function noteSetters(script: Script, scope: ShellScope): undefined {
           // `IFS= read -r line` splits that line and nothing else.
           if (assign.name === 'IFS' && textOf(node.words[0]) !== 'read') scope.tainted = true
           // Before a program (`A=1 npm test`) the value holds only for that program, but being cautious costs nothing.
-          set(assign.name, assign.value === undefined || assign.append ? 'computed' : `${assign.at[0]}:${assign.at[1]}`)
-          if (assign.value === undefined || assign.append) scope.unknown.add(assign.name)
+          const isComputed = (assign.value === undefined && !assign.list) || assign.append
+          set(assign.name, isComputed ? 'computed' : `${assign.at[0]}:${assign.at[1]}`)
+          if (isComputed) scope.unknown.add(assign.name)
           assigned.push({ name: assign.name, from: assign.value ? [assign.value] : assign.inner })
           if (assign.value) visitWord(assign.value)
           assign.inner.forEach(visitWord)

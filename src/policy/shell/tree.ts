@@ -20,6 +20,8 @@ export type WordPart =
       indirect?: boolean
       /** `${!x*}`: the names of all variables that begin so. */
       names?: boolean
+      /** `${x[@]}`: each element of a list. */
+      all?: true
       /** `${x%.js}`: what is cut off its end, or its start, if that is written out. */
       cuts?: { end: boolean; text: string }
       /** `${x:=y}` sets x. */
@@ -44,6 +46,8 @@ export interface Assign {
   /** `undefined` for arrays and indexed elements, whose words are in `inner`. */
   value: Word | undefined
   inner: Word[]
+  /** Set for `a=(b c)`: `inner` are its elements, in order. */
+  list?: true
 }
 
 export interface Redirect {

@@ -195,6 +195,9 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
  */
 function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
   const [, path = ''] = / writes ([\w./-]+); /.exec(text) ?? []
+  // The lines of an image are judged as they are written.
+  if (IMAGE.test(path) && others.every(words => [BUILDS_IMAGE, ONLY_READS].some(shape => shape.test(words.join(' ')))))
+    return writes.every(write => write.others === 0)
   // No hook of git runs a page or a list.
   if (PAGE.test(path) && others.every(words => [ONLY_READS, GOES_ON].some(shape => shape.test(words.join(' ')))))
     return writes.every(write => write.others === 0)
@@ -207,7 +210,7 @@ function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
   )
     return false
   // What runs the very file is judged by the text that is spelled out, as long as nothing else can change it.
-  const mayChange = quiet.some(([name = '']) => WRITERS.has(name) || name === 'sed')
+  const mayChange = quiet.some(([name = '']) => name !== 'mkdir' && (WRITERS.has(name) || name === 'sed'))
   return others.every(words => {
     const line = words.join(' ')
     return (
@@ -248,6 +251,8 @@ const ONLY_READS =
   /^(python3? -m (py_compile|compileall|json\.tool)|(ba|z)?sh -n|shellcheck|php -l|ruby -c|node --check|gofmt -[dle]+|kubeconform|kubeval|yamllint|hadolint|actionlint|jsonlint|xmllint --noout|git (add|stage)|git rm( -[qr])* --cached|git update-index --chmod=[+-]x|chmod (u|a)?\+x|docker compose config|terraform fmt|kubectl apply --dry-run=client)( |$)/
 /** What people do with code that they have written: hooks of git check it. */
 const GOES_ON = /^git commit( -(m|q|F|am|qm)\b| --(quiet|message|file|fixup)| [^-])/
+const IMAGE = /^(\.\/)?([\w-]+\/)*(Dockerfile|Containerfile)(\.[\w-]+)?$/
+const BUILDS_IMAGE = /^(docker|podman) (build|buildx build|compose build) /
 const PAGE =
   /(^|\/)(\.(git|docker|npm|prettier|eslint)ignore|LICENSE|CHANGELOG|README|[\w@.-]+\.(md|mdx|txt|rst|adoc|csv|svg))$/
 /** A program of the project by its path. */
@@ -258,8 +263,8 @@ const CODE_FILE =
 /** Code in any other folder of the project: files that steer tools are at the top, hidden, or end otherwise. */
 const CODE_BELOW =
   /^(\.\/)?([A-Za-z][\w-]*\/)+[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
-const OWN_SCRIPT = /^\/tmp\/[\w-]+\.(py|[cm]?js|ts|sh)$/
-const RUNS = /^(python3?|node|tsx|bash|sh) \S+$/
+const OWN_SCRIPT = /^\/tmp\/([\w-]+\/)?[\w-]+\.(py|[cm]?js|ts|sh|go)$/
+const RUNS = /^(python3?|node|tsx|bash|sh|go run) \S+$/
 const CHECKS =
   /^(cargo (check|build|clippy|test|fmt)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (-s |--silent )?(test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
 

@@ -382,7 +382,20 @@ test('what only reads files, goes to the next commit or runs what the command sp
     "rg -lw getPrice src | grep -v legacy | xargs sed -i 's/getPrice/price/' && npx tsc --noEmit",
     "find src -name '*.ts' -print0 | xargs -0 sed -i 's/a/b/'",
   ]
+  const scratch = (text: string, command: string, file: string) => `cat > ${file} <<'X'\n${text}\nX\n${command}`
+  const c = 'gcc -o /tmp/a.out /tmp/a.c && /tmp/a.out'
+  held.push(
+    scratch('package main\nimport "fmt"\nfunc main() { fmt.Println(1) }', 'go run /tmp/a.go', '/tmp/a.go'),
+    scratch('const {a}=require("/w/main/src/a.js");console.log(a([1]))', 'node /tmp/a.js', '/tmp/a.js'),
+  )
   const asked = [
+    scratch('#include <stdlib.h>\nint main(void){ return system("x"); }', c, '/tmp/a.c'),
+    scratch('#include <stdlib.h>\n#define f sys\nint main(void){ return 0; }', c, '/tmp/a.c'),
+    scratch('#include "/etc/passwd"\nint main(void){ return 0; }', c, '/tmp/a.c'),
+    scratch('#include <unistd.h>\nint main(void){ return 0; }', c, '/tmp/a.c'),
+    scratch('package main\nimport "os/exec"\nfunc main() { }', 'go run /tmp/a.go', '/tmp/a.go'),
+    scratch('package main\nimport ("fmt"; h "net/http")\nfunc main() { h.Get("x") }', 'go run /tmp/a.go', '/tmp/a.go'),
+    scratch('const {a}=require("/etc/a.js");console.log(a([1]))', 'node /tmp/a.js', '/tmp/a.js'),
     "cat > /tmp/c.py <<'X'\nimport os\nos.system('x')\nX\npython3 /tmp/c.py; rm -f /tmp/c.py",
     "cat > /tmp/c.py <<'X'\nprint(1)\nX\npython3 /tmp/c.py; rm -rf src",
     'printf \'require("fs").rmSync("src")\' > /tmp/t.js && node /tmp/t.js',
