@@ -71,7 +71,7 @@ const OF_MAKE = /^(migrate-down|mrproper|distclean)$/
 const OF_DATA = ['flyway', 'liquibase', 'database', 'schema', 'migrations']
 const UNDOES = ['clean', 'reset', 'down', 'undo', 'revert', 'drop', 'delete']
 
-/** `tDUT` is test, D, U, T: each capital begins a word. */
+/** Each capital begins a word, also where several stand together. */
 function splitHumps(segment: string): string[] {
   return segment
     .replace(/(?<=[A-Za-z0-9])(?=[A-Z])/g, '-')
