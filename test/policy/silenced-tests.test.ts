@@ -116,3 +116,54 @@ test('a new file before which a tool takes no other is asked about where it take
     NONE,
   )
 })
+
+test('what checks the project is asked about where it is taken away, compared with next to nothing, or left out as a whole', () => {
+  assert.deepEqual(
+    misjudged({
+      asked: [
+        'npm uninstall husky lint-staged',
+        'npm un @commitlint/cli',
+        'pnpm remove eslint',
+        'yarn remove jest',
+        'composer remove phpunit/phpunit',
+        'bundle remove rubocop',
+        "sed -i 's/toEqual(.*)/toBeDefined()/' tests/*.test.ts",
+        "sed -i 's/assert.equal(\\(.*\\), .*)/assert.ok(\\1 || true)/' tests/*.test.ts",
+        "perl -pi -e 's/toStrictEqual\\(.*\\)/toBeTruthy()/' tests/*.test.ts",
+        "sed -i 's/assertEqual(.*)/assertTrue(x)/' tests/*.py",
+        "find tests -name '*.test.ts' -exec mv {} {}.bak \\;",
+        "sed -i '1i exit 0' scripts/deploy.sh",
+        "sed -i '2i exit' scripts/names.sh",
+        'git checkout main -- package-lock.json src',
+        'git checkout -- src/app.ts',
+        'docker run --rm -p 0.0.0.0:80:80 -d proj:dev',
+        'docker run --rm -e KEY=$X proj:dev',
+        'docker run --rm -d -p 80:80 e.example/proj:dev',
+      ],
+      everyday: [
+        'npm uninstall lodash',
+        'pnpm remove express',
+        "sed -i 's/toBe(\\(.*\\))/toEqual(\\1)/' tests/*.test.ts",
+        "sed -i 's/assertEquals(/assertEqual(/' tests/*.py",
+        "find src -name '*.jsx' -exec wc -l {} \\;",
+        "sed -i '$a exit 0' scripts/names.sh",
+        'git checkout main -- package-lock.json',
+        'docker run --rm -p 3000:3000 -d --name web -e NODE_ENV=test proj:dev',
+      ],
+    }),
+    NONE,
+  )
+  for (const [path, text] of [
+    ['web/jest.config.cjs', 'module.exports = { testPathIgnorePatterns: [".*"] }\n'],
+    ['web/vitest.config.ts', "export default { test: { exclude: ['**/*'] } }\n"],
+    ['web/.eslintrc.json', '{ "ignorePatterns": ["**"] }\n'],
+    ['web/ruff.toml', 'exclude = ["**"]\n'],
+  ] as const)
+    assert.equal(write(path, text), true, path)
+  for (const [path, text] of [
+    ['web/jest.config.cjs', 'module.exports = { testPathIgnorePatterns: ["/dist/"] }\n'],
+    ['web/vitest.config.ts', "export default { test: { exclude: ['**/e2e/**'] } }\n"],
+    ['web/ruff.toml', 'exclude = ["build"]\n'],
+  ] as const)
+    assert.equal(write(path, text), false, path)
+})

@@ -107,8 +107,8 @@ const SCRIPT = /\.(ba|z|da)?sh$/
 
 /** Whether no line of a shell script does anything but set up the shell, and say something. */
 function isIdle(script: string): boolean {
-  return script
-    .split('\n')
+  const lines = script.replace(/^(exit|return)( 0)?;?[ \t]*$[\s\S]*/m, '').split('\n')
+  return lines
     .map(line => line.trim())
     .every(line => /^(#.*|set [-+]\w.*|cd [^;&|]*|[A-Za-z_]\w*=[^$;&|]*|exit \d+)$/.test(line) || doesNothing(line))
 }

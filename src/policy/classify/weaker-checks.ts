@@ -39,6 +39,8 @@ export function explainWeakerChecks(path: string, change: WrittenChange): string
   const { before = '', after, added = '', inserted } = change
   const found: string[] = []
   if (SCANNER.test(path)) found.push('it says what a search for secrets and holes leaves out')
+  if (CHECK_FILE.test(path) && findAdded(change).some(line => LEAVES_ALL.test(line)))
+    found.push('it leaves everything out')
   const weaker = CHECK_FILE.test(path) || MAY_CHECK.test(path) ? explainWeaker(change) : undefined
   if (weaker) found.push(weaker)
   const silenced = [...findAdded(change), ...(inserted?.split('\n') ?? [])].find(line => SILENCES.test(line))
@@ -57,6 +59,10 @@ export function explainWeakerChecks(path: string, change: WrittenChange): string
   else if (!isTestPath(path) && goesAroundGuard(change)) found.push('what protects it would be asked for nothing')
   return found
 }
+
+/** A list of what is left out that every file is in. */
+const LEAVES_ALL =
+  /\b(\w*[iI]gnore(s|d|Patterns)?|exclude[ds]?|omit|skip|deselect)["']?\s*[:=]\s*\[?\s*["'](\.[*+]|\.|\/|\*{1,2}(\/\*{1,2}(\.\*)?)*)["']/
 
 /** Whether code among tests says how they end, whatever they found. Data for tests is none. */
 function decidesOutcome(path: string, change: WrittenChange): boolean {
@@ -84,11 +90,17 @@ function silencesTests(path: string, { from, to }: { from: string; to: string })
   const left = to.replace(/(^|\s)(\/\/|#(?!\[)|--).*/gm, '').replace(/\/\*.*/s, '')
   if (countSkips(to) > countSkips(from) || (VAIN.test(to) && !VAIN.test(from))) return true
   if (COMPARES.test(from) && from !== to && turn(`.${from}`) === turn(`.${to}`)) return true
+  if (COMPARES_ALL.test(from) && !COMPARES_ALL.test(left) && COMPARES_LITTLE.test(left)) return true
   const asserts = isUnknown ? ASSERTS_IN_TESTS : ASSERTS
   return (asserts.test(from) && !KEEPS_ASSERTING.test(left)) || (DECLARES.test(from) && !DECLARES.test(left))
 }
 
 const COMPARES = /\b(expect|assert\w*|should|refute\w*|to(Be|Equal|Have|Contain|Match|Throw|Strict)\w*)\b/
+/** Comparisons with a value, and those that nearly everything passes. */
+const COMPARES_ALL =
+  /\b(to(Be|Equal|StrictEqual|MatchObject|HaveBeenCalledWith|HaveLength|Contain)|(assert|Assert|self|t)\.?(\w*[eE]qual\w*|Are\w*|deepEqual\w*))\s*\(|\bassert\b[^\n]*==|\bassert_eq!/
+const COMPARES_LITTLE =
+  /\bto(Be(Defined|Truthy|Null|Undefined)|HaveBeenCalled)\s*\(\)|\bassert(\.ok|True|NotNull|IsNotNone|!)?\s*\(|\|\|\s*(true|1)\b|\bor True\b|\bNotNull\(/
 /** Assertions that code other than tests does not hold. */
 const ASSERTS_IN_TESTS =
   /\bexpect\w*\s*\(|\b(self|t|Assert)\.(assert\w*|Error|Errorf|Fatal\w*|Equal|True|Are\w+|Is\w+)\b|\bassert(Equals|That|True|False|Null|Raises|Throws)\b|XCTAssert|assert_eq!/

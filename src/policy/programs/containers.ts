@@ -241,7 +241,7 @@ function isPlainRun({ scope, fence }: ProgramCall, flags: readonly Arg[], image:
     scope.cwd !== undefined &&
     mounts.every(source => isInside(resolve(scope.cwd ?? '/', source), fence.boundary)) &&
     /(^| )--rm( |$)/.test(line) &&
-    /^((--rm|-i|-t|-it|-ti|--init|--pull=missing|(-w|--workdir)[ =]\/[\w/-]+|(-v|--volume)[ =](\.|\/[\w./-]+):\/[\w/-]+(:ro)?)( |$))+$/.test(
+    /^((--rm|-i|-t|-d|-it|-ti|--init|--pull=missing|--name[ =][\w-]+|(-p|--publish)[ =](127\.0\.0\.1:)?\d+:\d+|(-e|--env)[ =](NODE_ENV|PORT|CI|DEBUG|LOG_LEVEL)=[\w.*:-]+|(-w|--workdir)[ =]\/[\w/-]+|(-v|--volume)[ =](\.|\/[\w./-]+):\/[\w/-]+(:ro)?)( |$))+$/.test(
       line,
     )
   )

@@ -1,3 +1,4 @@
+import { LOCK_FILE } from '../../domain/package-managers.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
 
@@ -53,6 +54,9 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     )
     if (force) return say(call, 'git.destroy', 'HIGH', `${force.text} throws away changes`, force)
     const dash = args.findIndex(arg => arg.value === '--')
+    // Tools make them again of the manifest.
+    const files = dash < 0 ? [] : args.slice(dash + 1)
+    if (files.length > 0 && files.every(({ known, value }) => known && LOCK_FILE.test(value))) return undefined
     const dot = has(args, /^(\.|\.\/|\*|:\/|:\(.*\).*)$/)
     if (dash >= 0 || dot)
       return say(call, 'git.destroy', 'HIGH', 'git checkout with files throws away their changes', dot ?? args[dash])

@@ -50,6 +50,7 @@ export function manager(row: Manager): ProgramRule {
     if (!verb.known) return call.say('script.unknown', 'MEDIUM', 'which script it is, is known only when it runs', verb)
     if (high) return
     judgeAdded(call, operands, after)
+    judgeRemoved(call, operands)
     if (isPackageEdit(call, operands)) return call.say('file.edit', 'MEDIUM', `${call.name} changes package.json`, verb)
     const plain = findPlain(call, operands)
     if (plain) return call.say(plain.code, 'MEDIUM', `${call.name} ${plain.text}`, verb)
@@ -87,6 +88,16 @@ function findPlain({ name, args }: ProgramCall, operands: readonly Arg[]): { cod
     ? { code: 'file.edit', text: 'changes the version' }
     : undefined
 }
+
+/** Adds a reason if what is removed checks the project or guards what it serves. Everything else is back with one command. */
+export function judgeRemoved(call: ProgramCall, operands: readonly Arg[]): undefined {
+  const at = operands.findIndex(({ value }) => /^(uninstall|un|unlink|remove|rm|r)$/.test(value))
+  const guard = at < 0 ? undefined : operands.slice(at + 1).find(({ value }) => GUARDS.test(value))
+  if (guard) call.say('pkg.unguard', 'MEDIUM', `${guard.text} checks the project, or guards what it serves`, guard)
+}
+
+const GUARDS =
+  /^(@?[\w-]+\/)?(husky|lint-staged|lefthook|simple-git-hooks|pre-commit|commitlint|cli|eslint|biome|oxlint|stylelint|jest|vitest|mocha|ava|playwright|test|cypress|nyc|c8|typescript|tsc|helmet|csurf|csrf-csrf|express-rate-limit|cors|dompurify|sanitize-html|secretlint|snyk|phpunit|phpstan|psalm|php-cs-fixer|rspec|rspec-rails|rubocop|brakeman|bundler-audit|minitest)(@.*)?$/
 
 /** `npm pkg set scripts.lint=eslint`: what package.json becomes is judged like an edit. */
 function isPackageEdit(call: ProgramCall, [verb, how, ...words]: readonly Arg[]): boolean {

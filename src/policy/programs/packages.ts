@@ -2,7 +2,7 @@ import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts
 import { type Arg, deriveArg, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedProgram, judgeUpdate } from './lock-files.ts'
-import { type Manager, manager } from './package-commands.ts'
+import { judgeRemoved, type Manager, manager } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
 import { judgeToolWords } from './run-code.ts'
@@ -124,6 +124,7 @@ function ruby(call: ProgramCall): undefined {
   const [verb, ...packages] = findOperands(call.args, ['-v', '--version', '--source', '-s', ...RUBY_VALUED])
   if (verb && RUBY_ADDS.test(verb.value)) judgeUnlisted(call, packages, call.name === 'composer' ? 'php' : 'ruby')
   if (verb && /^(update|upgrade|u)$/.test(verb.value)) judgeUpdate(call, verb)
+  if (verb) judgeRemoved(call, [verb, ...packages])
   const branch = packages.find(arg => /[:@ ]dev-|@dev$|#/.test(arg.value))
   if (branch) call.say('pkg.foreign', 'MEDIUM', `${branch.text} is no released version`, branch)
   const [script] = packages

@@ -203,7 +203,8 @@ export function copy(code: string, text: string, risk: 'MEDIUM' | 'HIGH' = 'MEDI
         call.path(deriveArg(pathInFolder(target.value, arg.value), target), 'write')
       if (whole && target) judgeCopiedFolder(call, arg, target)
       if (target) judgeReplaced(call, arg, target)
-      if (target && code === 'file.move' && hidesTests(arg.value, target.value))
+      const isFound = arg.value.includes('{found}') && target !== undefined
+      if (target && code === 'file.move' && hidesTests(isFound ? 'tests/x' : arg.value, target.value))
         call.say('file.replace', 'MEDIUM', `${arg.text} are tests, which nothing would run any more`, arg)
       if (arg.value === '/dev/null') call.say('file.delete', 'HIGH', 'a copy of nothing empties a file', arg)
       call.path(arg, 'read')
