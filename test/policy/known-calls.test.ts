@@ -232,3 +232,12 @@ test('in a sandbox a program in C that the command spells out, and that only com
   ])
     assert.equal(run(text), true, text)
 })
+
+test('a long list and a long pattern are not unfolded, and count as unknown', () => {
+  const list = (count: number) => `f=(${'src/app.ts '.repeat(count)}); ${'cat "${f[@]}"; '.repeat(20)}`
+  const swap = (pattern: string) => `sed -i 's/${pattern}/x/' tests/*.test.ts`
+  assert.deepEqual(
+    misjudged({ everyday: [list(20), swap('a'.repeat(200))], asked: [list(400), swap('a'.repeat(400))] }),
+    NONE,
+  )
+})

@@ -235,6 +235,9 @@ function unlistedReason(name: string, at: Span): Reason {
 const MEMORY =
   /^\s*(--(max-old-space-size=\d+|max-semi-space-size=\d+|no-warnings|no-deprecation|trace-warnings|trace-deprecation|enable-source-maps|experimental-vm-modules|stack-trace-limit=\d+|unhandled-rejections=\w+)\s*)+$/
 
+/** A longer list is of no use to a reader, and each use of it would be as long. */
+const MOST_ELEMENTS = 24
+
 interface AssignContext {
   /** Whether no program follows, so that the shell itself keeps the value. */
   alone: boolean
@@ -258,8 +261,13 @@ export function assign(
     scope.given.set(name, value?.known && !append ? value.value : undefined)
     return
   }
-  const elements = list && !append && !scope.unknown.has(name) ? expandWords(inner, scope) : []
-  if (elements.length > 0 && elements.every(arg => arg.known && !arg.glob && arg.secret === undefined)) {
+  const isShort = list && inner.length <= MOST_ELEMENTS
+  const elements = isShort && !append && !scope.unknown.has(name) ? expandWords(inner, scope) : []
+  if (
+    elements.length > 0 &&
+    elements.length <= MOST_ELEMENTS &&
+    elements.every(arg => arg.known && !arg.glob && arg.secret === undefined)
+  ) {
     const values = elements.map(arg => arg.value)
     scope.values.set(name, { value: values[0] ?? '', glob: false, list: values })
     return

@@ -60,13 +60,13 @@ export function mayStandForFar(step: string): boolean {
   const segments = step.split(/[:/]/).filter(Boolean).map(splitHumps)
   const last = segments.at(-1) ?? []
   const [first = ''] = last
-  if ([...FAR, ...FAR_FIRST].some(deed => !OF_MAKE.test(deed) && isShortFor(first, deed))) return true
+  if (DEEDS.some(deed => isShortFor(first, deed))) return true
   const words = segments.flat()
   return words.some((word, at) => mayBe(word, OF_DATA) && words.slice(at + 1).some(next => mayBe(next, UNDOES)))
 }
 
-/** Steps of make, which completes nothing. */
-const OF_MAKE = /^(migrate-down|mrproper|distclean)$/
+/** All of those verbs but the steps of make, which completes nothing. */
+const DEEDS = [...FAR, ...FAR_FIRST].filter(deed => !/^(migrate-down|mrproper|distclean)$/.test(deed))
 /** Tools for databases, and what undoes their work, of which the beginnings are enough. */
 const OF_DATA = ['flyway', 'liquibase', 'database', 'schema', 'migrations']
 const UNDOES = ['clean', 'reset', 'down', 'undo', 'revert', 'drop', 'delete']
