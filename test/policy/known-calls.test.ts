@@ -72,6 +72,7 @@ const CALLS: [everyday: string[], asked: string[]][] = [
     [
       'npx webpack --config=/tmp/stats.js',
       'mkdocs build -d src',
+      'npx webpack --load-json=/tmp/x.json',
       'mkdocs build -f /tmp/x.yml',
       'ctags -R -f src/app.ts --options=/tmp/x src',
       'node --cpu-prof-dir=../x dist/index.js',
@@ -113,6 +114,8 @@ const CALLS: [everyday: string[], asked: string[]][] = [
       'cd web && cd - && rm -rf src',
       "find src -name '*.map' -delete",
       'find dist src -delete',
+      'find dist -type f -exec bash {} \\;',
+      "find node_modules -name '*.sh' -exec sh {} +",
       'find dist/../src -delete',
       "find . -name '*.map' -delete",
       'split -l 10 .env data/x',

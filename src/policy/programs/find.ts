@@ -109,7 +109,10 @@ function findLeftOver({ args: all, scope, fence }: ProgramCall): string | undefi
   // All that is in a folder which builds make is left over.
   const top =
     stop === 1 && args[0] && isHeldRemoval({ path: args[0].value, deep: true }, { cwd, fence }) ? args[0] : undefined
-  if (top?.known && fence.worktree === undefined && !top.glob) return top.value
+  const removes = args.every(
+    (arg, at) => !/^-(exec|execdir|ok|okdir)$/.test(args[at - 1]?.value ?? '') || arg.value === 'rm',
+  )
+  if (top?.known && removes && fence.worktree === undefined && !top.glob) return top.value
   const name = args[args.findIndex(arg => arg.value === '-name') + 1]?.value
   if (!isOwn || name === undefined || !args.some(arg => arg.value === '-name')) return undefined
   // What stands before the name is done with every file.

@@ -377,7 +377,7 @@ function isReport({ name, args }: ProgramCall, { text, at }: Arg): boolean {
   const before = args[args.findIndex(arg => arg.at === at) - 1]?.text ?? ''
   if (Object.hasOwn(INTO, name) && INTO[name]?.test(before)) return true
   return [text, before].some(flag =>
-    /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace|json|stats|sarif|tap|dump|save-?to|site-?dir)[\w-]*)(=|$)|^--file=\/tmp\/[\w-]+\.(json|html|svg|dot)$/i.test(
+    /^--?(o|[\w-]*(out(?!er)|report(?!er)|log(?!in)|prof|cover|junit|trace)[\w-]*|(json|stats|stats-json|sarif|tap|dump|save-?to|site-?dir)(-(file|path))?)(=|$)|^--file=\/tmp\/[\w-]+\.(json|html|svg|dot)$/i.test(
       flag,
     ),
   )
