@@ -32,6 +32,8 @@ async function pause(ref: string, { detach, context }: { detach: boolean; contex
     return 0
   }
   const before = await client.request<SessionView>('GET', await sessionPath(ref))
+  const ofTask = taskNote(ref, before)
+  if (ofTask !== undefined) note(ofTask)
   const after = await lastEvent(client, before.id)
   let session = await client.request<SessionView>('POST', `/sessions/${before.id}/pause`, {})
   if (!isOver(session)) {
@@ -51,6 +53,12 @@ async function pause(ref: string, { detach, context }: { detach: boolean; contex
   if (json) out(JSON.stringify(session, null, 2))
   else for (const line of pausedLines(session, before)) out(line)
   return EXIT_CODES[session.status] ?? 0
+}
+
+/** Says whose pause follows where a task was named. */
+function taskNote(ref: string, session: SessionView): string | undefined {
+  const isSession = [session.id, session.id.slice(2), session.name].some(own => own.startsWith(ref))
+  return isSession ? undefined : `Task ${neutral(ref)} is the work of session ${nameOf(session)}.`
 }
 
 /** The exit code after Ctrl+C. */

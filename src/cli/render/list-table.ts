@@ -147,7 +147,8 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
     return { text: `Go on: pcc quota release${session.held === 'session' ? ` ${session.id}` : ''}`, tone: 'yellow' }
   }
   if (session.resumes_at !== null && session.resumes_at > now) {
-    return { text: `Resumes: ${wakeTime(session.resumes_at, now)}`, tone: 'yellow' }
+    const cause = session.status === 'paused' ? pauseCause(session) : ''
+    return { text: `Resumes: ${wakeTime(session.resumes_at, now)}${cause && `, ${cause}`}`, tone: 'yellow' }
   }
   if (session.asks.length > 0 || session.status === 'waiting_input') {
     return { text: `pcc attach ${session.id}`, tone: 'yellow' }
@@ -155,7 +156,13 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
   const answer = session.status === 'paused' ? /pcc respond \d+[^;\n]*/.exec(session.reason ?? '')?.[0] : undefined
   if (answer !== undefined) return { text: `Waits for your yes: ${answer}`, tone: 'yellow' }
   if (session.queued) return { text: 'Waits for a free slot', tone: 'dim' }
-  return undefined
+  const cause = session.status === 'paused' ? pauseCause(session) : ''
+  return cause === '' ? undefined : { text: cause, tone: 'yellow' }
+}
+
+/** `paused by a person`: the reason without the command that follows, which every paused session has. */
+function pauseCause({ reason }: SessionView): string {
+  return firstLine((reason ?? '').replace(/; go on with: pcc .*/s, ''))
 }
 
 /** Returns how many columns are still missing. */

@@ -47,7 +47,7 @@ test('sessions are listed, filtered and shown alike by the fast path and by comm
   assert.match(short.stdout, /^s-aaaaaa {2}first +project +✓ Completed {2}Build it +45K\/200K +\d+d$/m)
   assert.match(short.stdout, /^s-cccccc {2}third +project +⏸ Paused/m)
   const open = await pcc.run(['list'])
-  assert.match(open.stdout, /^ID .*\ns-cccccc .*\n2 ended: pcc list --all\n$/)
+  assert.match(open.stdout, /^ID .*\ns-cccccc .*\n +paused by a person\n2 ended: pcc list --all\n$/)
 
   const failed = await pcc.run(['list', '--status', 'error,paused', '--json'])
   const { sessions } = JSON.parse(failed.stdout) as { sessions: { id: string; reason: string }[] }

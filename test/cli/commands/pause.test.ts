@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { pausedLines, pausingLine } from '../../../src/cli/commands/pause.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
+import type { AddedTask } from '../../../src/domain/task.ts'
 import { pccFor } from '../pcc.ts'
 import { NOON, session } from '../render/sample.ts'
 import { seed } from '../seeded.ts'
@@ -80,6 +81,17 @@ test('a session that waits for a limit, or for its next try, is paused at once a
       ['paused', null],
     ],
   )
+})
+
+test('a pause of a task says whose session it is', async t => {
+  const pcc = pccFor(t)
+  await seed(pcc, [{ id: 's-aaaaaa', name: 'night', ended_as: 'paused' }])
+  const added = JSON.parse((await pcc.run(['add', 'night', 'More', '--json'])).stdout) as AddedTask
+  const task_id = added.task.id
+  const ofTask = await pcc.run(['pause', task_id])
+  assert.equal(ofTask.stderr, `Task ${task_id} is the work of session s-aaaaaa (night).\n`)
+  assert.match(ofTask.stdout, /^Session is paused already: s-aaaaaa \(night\)\n/)
+  for (const ref of ['night', 's-aa', 'aaa']) assert.equal((await pcc.run(['pause', ref])).stderr, '', ref)
 })
 
 const NAME = 's-abc123 (auth-feature)'

@@ -53,6 +53,15 @@ test('a paused session that waits for a yes says how to give it', () => {
   assert.match(held, /Waits for your yes: pcc respond 7 --approve --again/)
 })
 
+test('a paused session says why, also when it goes on by itself', () => {
+  const rows = (change: Parameters<typeof session>[0]) =>
+    listTable([session({ status: 'paused', ...change })], plain(120), NOON).join('\n')
+  const byTurns = rows({ reason: 'the turn limit was reached; go on with: pcc resume s-abc123' })
+  assert.match(byTurns, /│ the turn limit was reached +│/)
+  const again = rows({ reason: 'Not logged in\nLog in with: claude', resumes_at: NOON + 3_600_000 })
+  assert.match(again, /│ Resumes: 13:00, Not logged in … +│/)
+})
+
 test('a model or a conversation id with line breaks writes no line of its own', () => {
   const name = 'one\nStatus: Completed'
   const page = sessionPage(session({ vendor_id: name, model: name }), {

@@ -321,8 +321,12 @@ function writeOutput(
   try {
     writeFileSync(file, `${text}\n`)
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
-    const problem = isMissing ? `the directory ${dirname(resolve(file))} does not exist.` : messageOf(error)
+    const problems: Record<string, string> = {
+      ENOENT: `the directory ${dirname(resolve(file))} does not exist.`,
+      EISDIR: 'it is a folder; name a file in it.',
+      EACCES: 'permission denied.',
+    }
+    const problem = problems[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error)
     throw new AppError('tasks_unreadable', { path: file, problem }, error)
   }
   note(`Written to ${file}`)

@@ -151,6 +151,9 @@ test('exported tasks can be imported into another project, all or none', async (
   const first = await here.add('First', '-l', 'x')
   await here.add('Second', '--after', first, '-d', 'two\n\nlines')
   await here.good('done', first)
+  const intoFolder = await here.run('export', '-o', here.cwd)
+  assert.deepEqual(refused(intoFolder), [2, 'tasks_unreadable'])
+  assert.match(intoFolder.stderr, /it is a folder; name a file in it/)
   const exported = join(here.cwd, 'tasks.md')
   await here.good('export', '-o', exported)
   assert.match(
