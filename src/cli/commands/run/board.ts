@@ -295,12 +295,24 @@ const MOST_REASON = 3
 function keyLines(board: Board, { width, room }: { width: number; room: number }): string[] {
   switch (board.mode) {
     case 'watch':
-      return [
-        `${board.run.needs?.length ? '[A] Answer what waits  ' : ''}${board.run.state === 'paused' ? '[Q] Leave it paused' : '[Q] Detach, it goes on'}  [Ctrl+C] Menu`,
-      ]
+      return packKeys(
+        [
+          ...(board.run.needs?.length ? ['[A] Answer what waits'] : []),
+          board.run.state === 'paused' ? '[Q] Leave it paused' : '[Q] Detach, it goes on',
+          '[Ctrl+C] Menu',
+        ],
+        width - 1,
+      )
     case 'menu':
-      return wrap(
-        '[D]etach, it goes on  [G]uidance to the task  [S]top after this task  stop [N]ow  [Esc] Back  (Ctrl+C again: stop now)',
+      return packKeys(
+        [
+          '[D]etach, it goes on',
+          '[G]uidance to the task',
+          '[S]top after this task',
+          'stop [N]ow',
+          '[Esc] Back',
+          '(Ctrl+C again: stop now)',
+        ],
         width - 1,
       )
     case 'pick':
@@ -314,4 +326,15 @@ function keyLines(board: Board, { width, room }: { width: number; room: number }
           .slice(-room),
       ]
   }
+}
+
+/** As many keys on each line as fit; a key and what it does stay together. */
+function packKeys(keys: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  for (const key of keys) {
+    const longer = `${lines.at(-1)}  ${key}`
+    if (lines.length > 0 && widthOf(longer) <= width) lines[lines.length - 1] = longer
+    else lines.push(key)
+  }
+  return lines
 }

@@ -114,6 +114,22 @@ test('the board shows what is at work with its last line, what was done, the cou
   ])
 })
 
+test('in a narrow terminal a key and what it does stay together, and none is cut off', () => {
+  const login = { ...NOTHING_MORE, key: 'account:1', kind: 'login', text: 'not logged in', next: '', since: 0 } as const
+  const run = someRun({ needs: [login] })
+  const view = { terminal: plainTerminal(40), height: 20, now: NOW }
+  assert.deepEqual(boardFrame(openBoard(run), view).slice(-2), [
+    '[A] Answer what waits',
+    '[Q] Detach, it goes on  [Ctrl+C] Menu',
+  ])
+  assert.deepEqual(boardFrame(pressKeys(openBoard(run), CTRL_C).board, view).slice(-4), [
+    '[D]etach, it goes on',
+    '[G]uidance to the task',
+    '[S]top after this task  stop [N]ow',
+    '[Esc] Back  (Ctrl+C again: stop now)',
+  ])
+})
+
 test('finished work that waits for a person is counted as waiting', () => {
   const run = someRun({ tasks: { done: 4, verifying: 2, merging: 1, blocked: 1 }, held: 2 })
   const [, counts] = boardFrame(openBoard(run), { terminal: plainTerminal(), height: 20, now: NOW })
