@@ -2,20 +2,44 @@ import { AppError } from '../base/errors.ts'
 import { openSandbox, type Sandbox } from '../base/sandbox/sandbox.ts'
 import { NO_NEEDS, type SandboxNeeds } from '../base/sandbox/settings.ts'
 import type { OpenSession } from '../domain/session.ts'
+import { conversationsOf } from './claude/past-sessions.ts'
 
 /** The sandbox of an agent's process; undefined if the session was admitted without one. */
 export function openAgentSandbox(
   needs: SandboxNeeds = NO_NEEDS,
-  { sandbox: settings, env, tools, readsOnly }: Pick<OpenSession, 'sandbox' | 'env' | 'tools' | 'readsOnly'>,
+  open: Pick<OpenSession, 'sandbox' | 'env' | 'tools' | 'readsOnly' | 'cwd' | 'strictMcp'>,
   log: (line: string) => void,
 ): Sandbox | undefined {
+  const { sandbox: settings, env, tools, readsOnly } = open
   if (!settings?.made) {
     if (settings?.mode !== 'required') return undefined
     const missing = { problem: 'the session was prepared without one', install: 'Start it again.' }
     throw new AppError('sandbox_missing', { agent: 'The agent', ...missing })
   }
   const reading = isReadOnlySession({ tools, readsOnly })
-  return openSandbox({ bubblewrap: settings.made, settings, needs, env, log, reading })
+  return openSandbox({ bubblewrap: settings.made, settings, needs: needsOf(needs, open), env, log, reading })
+}
+
+/** Claude Code shortens longer names in a way of its own: such conversations disappear with the sandbox. */
+const LONGEST_NAME = 200
+
+/**
+ * What an agent needs in one session: of all its conversations only those of its directory, because others are of other projects, and no
+ * keys of servers that are not started.
+ */
+export function needsOf(needs: SandboxNeeds, { cwd, strictMcp }: Pick<OpenSession, 'cwd' | 'strictMcp'>): SandboxNeeds {
+  if (!needs.folder) return needs
+  const { writable, readOnly, copied } = needs.folder
+  const name = conversationsOf(cwd)
+  const here = (names: readonly string[]) =>
+    names
+      .filter(each => name.length <= LONGEST_NAME || !each.includes('{project}'))
+      .map(each => each.replace('{project}', name))
+  const folder = { ...needs.folder, writable: here(writable), readOnly: here(readOnly) }
+  return {
+    ...needs,
+    folder: { ...folder, ...(copied && { copied: { ...copied, without: strictMcp ? ['mcpServers'] : [] } }) },
+  }
 }
 
 /** A line for the system prompt of an agent in a sandbox, so that it does not search for what is not there. */

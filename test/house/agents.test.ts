@@ -66,6 +66,11 @@ test('no two agents have the same program, and every settings folder is a hidden
   for (const { settingsFolder } of AGENT_DEFINITIONS) assert.match(settingsFolder, /^\.[a-z-]+$/)
 })
 
+test('no agent writes in conversations of other projects', () => {
+  for (const { kind, sandbox } of AGENT_DEFINITIONS)
+    for (const each of sandbox?.folder?.writable ?? []) assert.match(each, /\{project\}/, kind)
+})
+
 test('no program of an agent is judged as something else: its rule would get lost', () => {
   const names = new Set(AGENT_DEFINITIONS.map(({ start }) => start.command))
   const rules = readTree(ROOT, ['src/policy/programs']).filter(({ path }) => !path.endsWith('project-tools.ts'))
@@ -87,7 +92,7 @@ test('docs/sandbox.md says of every agent what it may write in a sandbox', () =>
   const page = readFileSync(join(ROOT, 'docs/sandbox.md'), 'utf8')
   for (const { name, sandbox, kind } of AGENT_DEFINITIONS)
     if (sandbox && kind !== 'claude-acp')
-      assert.match(page, new RegExp(`^\\| ${name} \\| `, 'm'), `docs/sandbox.md has no row for ${name}`)
+      assert.match(page, new RegExp(`^\\| ${name} (\\(.*\\) )?\\| `, 'm'), `docs/sandbox.md has no row for ${name}`)
 })
 
 const HELD = { 'every-call': 'every call', writes: 'writes', observed: 'observed' }

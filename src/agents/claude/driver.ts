@@ -12,7 +12,7 @@ import { ClaudeGate } from './gate.ts'
 import { KeptProcesses } from './kept-processes.ts'
 import { optionsFor } from './options.ts'
 import { ClaudeOwnTools } from './own-tools.ts'
-import { noteLeaf, readTranscriptState, sandboxNeeds } from './past-sessions.ts'
+import { noteLeaf, readTranscriptState } from './past-sessions.ts'
 import { ProcessUse } from './process-use.ts'
 import { type ClaudeProcess, ClaudeSession } from './session.ts'
 import { WarmPool } from './warm-pool.ts'
@@ -31,7 +31,7 @@ export function claudeDriver(driver: DriverOptions = {}): Driver {
   const kept = new KeptProcesses(warmForMs, log)
   const prepare = (open: OpenSession) => {
     const gate = new ClaudeGate(askDeadlineMs)
-    const newSandbox = () => openAgentSandbox(sandboxNeeds(open), open, line => log(`session ${open.id}: ${line}`))
+    const newSandbox = () => openAgentSandbox(claudeAgent.sandbox, open, line => log(`session ${open.id}: ${line}`))
     const agent = new AgentProcess({
       ...{ manifest: claudeAgent, guard, isolation: open.isolation, cwd: open.cwd, mayStay: true },
       marker: open.marker ?? secretId(16),

@@ -5,9 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { parseJson } from '../../base/json.ts'
-import type { SandboxNeeds } from '../../base/sandbox/settings.ts'
-import { CLAUDE_NEEDS } from '../../domain/agents/claude.ts'
-import type { ConversationState, OpenSession } from '../../domain/session.ts'
+import type { ConversationState } from '../../domain/session.ts'
 
 export interface PastSession {
   vendor_id: string
@@ -87,7 +85,7 @@ export async function readTranscriptState({ env, cwd, vendorId }: TranscriptLook
 }
 
 /** The name of the folder for the conversations that begin in a directory. */
-function conversationsOf(cwd: string): string {
+export function conversationsOf(cwd: string): string {
   return cwd.replace(/[^a-zA-Z0-9]/g, '-')
 }
 
@@ -102,23 +100,6 @@ export function isOwnTranscript(path: string, { env, cwd }: Pick<TranscriptLooku
   } catch {
     return false // there is no such folder
   }
-}
-
-/** Claude Code shortens longer names in a way of its own: such conversations disappear with the sandbox. */
-const LONGEST_NAME = 200
-
-/** What Claude Code needs in a sandbox: of all conversations only those of its directory. An id of another one may be forged. */
-export function sandboxNeeds({ cwd, strictMcp }: Pick<OpenSession, 'cwd' | 'strictMcp'>): SandboxNeeds {
-  const { folder } = CLAUDE_NEEDS
-  const name = conversationsOf(cwd)
-  const own = name.length > LONGEST_NAME ? [] : [`projects/${name}`]
-  // Claude Code follows what it finds in its own notes, in this project and without pcc too.
-  const readOnly = own.map(each => `${each}/memory`)
-  const { copied } = folder
-  // Keys of servers that are not started are of no use to the agent.
-  const config = copied && { ...copied, without: strictMcp ? ['mcpServers'] : [] }
-  const writable = [...folder.writable, ...own]
-  return { ...CLAUDE_NEEDS, folder: { ...folder, writable, readOnly, ...(config && { copied: config }) } }
 }
 
 /**

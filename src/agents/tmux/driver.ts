@@ -16,7 +16,7 @@ import { isReadOnlySession, openAgentSandbox } from '../agent-sandbox.ts'
 import { ASK_DEADLINE_MS } from '../checked-asks.ts'
 import { bundledProgram } from '../claude/bundled-program.ts'
 import { appendedPrompt, pinnedVariables, plannerVariables } from '../claude/options.ts'
-import { readTranscriptState, sandboxNeeds } from '../claude/past-sessions.ts'
+import { readTranscriptState } from '../claude/past-sessions.ts'
 import type { SessionEndpoint } from '../own-tools-server.ts'
 import { AgentWindow, isSameProcess } from './agent-window.ts'
 import { createTools, hookSettings, mcpConfig, prepareConfig, restoreTools, startCommand } from './launch.ts'
@@ -110,7 +110,7 @@ function openWindowSandbox(
   log: (line: string) => void,
 ): Sandbox | undefined {
   const sandbox = open.sandbox && { ...open.sandbox, scratch: boxIn(path) }
-  return openAgentSandbox(sandboxNeeds(open), { ...open, sandbox }, line => log(`session ${open.id}: ${line}`))
+  return openAgentSandbox(claudeAgent.sandbox, { ...open, sandbox }, line => log(`session ${open.id}: ${line}`))
 }
 
 function boxIn(path: string): string {

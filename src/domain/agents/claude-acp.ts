@@ -61,10 +61,7 @@ export const claudeAcpAgent: AgentDefinition = {
     },
     serves: { files: false, terminals: false },
   },
-  sandbox: {
-    ...CLAUDE_NEEDS,
-    folder: { ...CLAUDE_NEEDS.folder, writable: [...CLAUDE_NEEDS.folder.writable, 'projects'] },
-  },
+  sandbox: CLAUDE_NEEDS,
   hold: 'every-call',
   heldBy: 'a hook that makes it ask about every call in every mode, and blocks when it fails',
   modes: { work: 'default', known: ['default', 'acceptEdits', 'plan', 'auto'] },

@@ -21,16 +21,16 @@ const vendor: Vendor = {
 }
 
 /**
- * What Claude Code needs in a sandbox. Of its folder it keeps its login, which it renews; the driver adds the folder of this directory's
- * conversations. The rest of its state would be run or read by the person's next one, or belongs to other projects. It reads what the person has set up there. It saves `.claude.json` through files
+ * What Claude Code needs in a sandbox. Of its folder it keeps its login, which it renews, and the conversations of this directory. It
+ * follows what it finds in its own notes (`memory`), in this project and without pcc too, so it only reads them. The rest of its state would be run or read by the person's next one, or belongs to other projects. It reads what the person has set up there. It saves `.claude.json` through files
  * beside it, so it gets a copy, in which it changes what it likes.
  */
 export const CLAUDE_NEEDS: SandboxNeeds & { folder: AgentFolder } = {
   folder: {
     name: '.claude',
     variable: 'CLAUDE_CONFIG_DIR',
-    writable: [],
-    readOnly: [],
+    writable: ['projects/{project}'],
+    readOnly: ['projects/{project}/memory'],
     login: ['.credentials.json'],
     shown: [
       ...['settings.json', 'CLAUDE.md', 'agents', 'commands', 'skills', 'hooks', 'plugins', 'output-styles', 'rules'],

@@ -1,11 +1,24 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { prepareCommand } from '../../../src/agents/acp/start-command.ts'
+import { needsOf } from '../../../src/agents/agent-sandbox.ts'
+import { NO_NEEDS } from '../../../src/base/sandbox/settings.ts'
+import { claudeAgent } from '../../../src/domain/agents/claude.ts'
+import { claudeAcpAgent } from '../../../src/domain/agents/claude-acp.ts'
 import { copilotAgent } from '../../../src/domain/agents/copilot.ts'
 import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import { opencodeAgent } from '../../../src/domain/agents/opencode.ts'
@@ -116,6 +129,28 @@ for (const [name, { needs, folder, conversation }] of Object.entries({
     assert.equal(verifier, 'nothing', 'who verifies runs nothing that the work has left')
     assert.equal(readFileSync(join(data, 'one/workers', name, conversation), 'utf8'), 'said\n')
   })
+
+for (const definition of [claudeAgent, claudeAcpAgent])
+  sandboxed(
+    `${definition.name} reads and writes the conversations of its directory only, and not its notes`,
+    async t => {
+      const [home, project] = [tempDir(t), realpathSync(gitProject(t))]
+      const [own, other] = [project.replace(/[^a-zA-Z0-9]/g, '-'), '-home-person-bank']
+      const notes = (name: string) => `.claude/projects/${name}/memory/MEMORY.md`
+      write(home, { [`.claude/projects/${other}/a.jsonl`]: OTHER, [notes(other)]: OTHER, [notes(own)]: 'mine' })
+      mkdirSync(join(home, '.agent'))
+      const before = treeOf(home)
+      const needs = needsOf(definition.sandbox ?? NO_NEEDS, { cwd: project, strictMcp: true })
+      const { agent, sh } = await inSandbox(t, { project, home, needs })
+      const said = await sh(
+        `cd ~/.claude/projects; grep -r "${OTHER}" .; cat ./*/memory/MEMORY.md; echo said > ${own}/b.jsonl; ` +
+          `{ mkdir -p ./${other}/memory third/memory; for f in ./*/memory/MEMORY.md ${other}/a.jsonl third/memory/MEMORY.md; do echo evil > $f; done; } 2>/dev/null`,
+      )
+      await agent.end()
+      assert.equal(said.out, 'mine')
+      assert.deepEqual(treeOf(home), { ...before, [`.claude/projects/${own}/b.jsonl`]: 'said\n' })
+    },
+  )
 
 sandboxed('a link in the place of a folder of Gemini CLI shows and makes nothing in another project', async t => {
   const home = tempDir(t)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { sandboxNeeds } from '../../../src/agents/claude/past-sessions.ts'
+import { needsOf } from '../../../src/agents/agent-sandbox.ts'
 import { makeScratch, prepareAgentFolder } from '../../../src/base/sandbox/home.ts'
 import { PrivateFolders, readMountsInMemory } from '../../../src/base/sandbox/private-folders.ts'
 import { CLAUDE_NEEDS } from '../../../src/domain/agents/claude.ts'
@@ -112,7 +112,7 @@ test('where no MCP server of a person is started, their keys are not in the sand
   )
   const copy = (strictMcp: boolean) => {
     const scratch = makeScratch(tempDir(t))
-    const { folder } = sandboxNeeds({ cwd: '/p', strictMcp })
+    const { folder } = needsOf(CLAUDE_NEEDS, { cwd: '/p', strictMcp })
     assert.ok(folder)
     prepareAgentFolder(folder, { env: {}, home, projects: ['/p'], scratch, kept: '' })
     return JSON.parse(readFileSync(join(scratch.home, '.claude.json'), 'utf8')) as unknown
