@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, rmSync, watch } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
+import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
 import { realPathIfAny } from '../is-there.ts'
 import { runShortSync } from '../process/run-short.ts'
@@ -97,18 +98,31 @@ export function openGitSettings(): ReadGitSettings {
 
 /** All places where git looks for settings, as the file system knows them; undefined where a link or another repository may lead elsewhere. */
 function describePlaces({ top, own, common }: Checkout, env: Env): string | undefined {
-  const { HOME = '/', XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL } = env
-  const persons = GIT_CONFIG_GLOBAL
-    ? [GIT_CONFIG_GLOBAL]
-    : [join(HOME, '.gitconfig'), join(XDG_CONFIG_HOME || join(HOME, '.config'), 'git/config')]
   const folders = [...new Set([own, common])].filter(folder => folder !== undefined)
   const names = ['config', 'config.worktree', COMMONDIR, 'gitdir']
-  const places = [...persons, join(top, '.git'), ...folders.flatMap(folder => names.map(name => join(folder, name)))]
+  const places = [
+    ...personsFiles(env),
+    join(top, '.git'),
+    ...folders.flatMap(folder => names.map(name => join(folder, name))),
+  ]
   const ids = places.map(identify)
   // Without a repository of its own it may be in one above it, or be a bare one.
   const above =
     own === undefined ? foldersAbove(top).flatMap(folder => [join(folder, '.git'), join(folder, 'HEAD')]) : []
   return ids.includes(undefined) || above.some(exists) ? undefined : JSON.stringify([places, ids])
+}
+
+/** Where git looks for the settings of the person. */
+function personsFiles({ HOME = '/', XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL }: Env): string[] {
+  if (GIT_CONFIG_GLOBAL) return [GIT_CONFIG_GLOBAL]
+  return [join(HOME, '.gitconfig'), join(XDG_CONFIG_HOME || join(HOME, '.config'), 'git/config')]
+}
+
+/** Where git looks for the settings of the repository; without one of its own it may be in one above. */
+function repositoryFiles({ top, own, common }: Checkout): string[] {
+  const folders =
+    own === undefined || common === undefined ? foldersAbove(top).map(each => join(each, '.git')) : [common, own]
+  return folders.flatMap(folder => ['config', 'config.worktree'].map(name => join(folder, name)))
 }
 
 /** Undefined for a link, and for what cannot be looked at. Of a folder, in which files come and go, only that it is the same. */
@@ -129,16 +143,45 @@ function foldersAbove(folder: string): string[] {
 }
 
 /**
- * The file of the project that a setting of git includes, also on a condition that does not hold now: an agent can make it hold. One that
- * does not exist could be written by the agent, with programs to run.
+ * The files that settings include, and those that these include, on conditions that do not hold now too: an agent can make them hold. They
+ * are read file by file, because in a checkout whose HEAD an agent has broken git finds no repository, and none of its settings.
  */
-function includedFile(file: string, setting: string, top: string): string[] {
-  const path = /^include(?:if\..*)?\.path\n(.+)$/is.exec(setting)?.[1]
-  if (path === undefined || path.startsWith('~')) return []
-  const included = resolve(dirname(file), path)
-  if (!isInside(included, top)) return []
-  if (!existsSync(included)) throw new AppError('sandbox_include', { file, included })
-  return [included]
+function listIncluded(roots: readonly string[], top: string, { HOME }: Env): { file: string; included: string }[] {
+  const found: { file: string; included: string }[] = []
+  const files = new Set(roots)
+  for (const file of files) {
+    if (!/include/i.test(readRegularFileNow(file)?.toString('latin1') ?? '')) continue
+    const { stdout } = runShortSync({
+      command: 'git',
+      args: [
+        ...['config', '--file', file, '--no-includes', '--null', '--type=path'],
+        ...['--get-regexp', '^include(if\\..*)?\\.path$'],
+      ],
+      ...{ cwd: '/', env: { PATH: pathOutsideProjects(process.env['PATH'], [top]), HOME } },
+      ...{ timeoutMs: 10_000, maxBytes: 8_000_000 },
+    })
+    for (const setting of stdout.split('\0')) {
+      const path = /\n(.+)$/s.exec(setting)?.[1]
+      if (path === undefined) continue
+      const included = resolve(dirname(file), path)
+      found.push({ file, included })
+      files.add(included)
+    }
+  }
+  return found
+}
+
+/** The path of an included file where an agent writes, also behind a link. One that does not exist could be written by the agent. */
+function pathInProject(
+  { file, included }: { file: string; included: string },
+  { top, own, common }: Checkout,
+): string | undefined {
+  const folder = realPathIfAny(dirname(included))
+  const paths = [included, realPathIfAny(included), folder && join(folder, basename(included))]
+  const folders = [top, own, common].filter(each => each !== undefined)
+  const path = paths.find(each => each !== undefined && folders.some(writable => isInside(each, writable)))
+  if (path !== undefined && !existsSync(included)) throw new AppError('sandbox_include', { file, included })
+  return path
 }
 
 /** Whether a file of settings is in the project or in its repository, which may be above it. */
@@ -154,7 +197,7 @@ const NAMED_FILE =
 
 /**
  * Finds the files of git's settings, with those that they include: who commits is often said in one of these. A file of the project may be
- * among them, and git starts programs named in it like any other. Reading settings starts nothing. `isFinal` if no setting includes a file.
+ * among them, and git starts programs named in it like any other. Reading settings starts nothing. `isFinal` if no file includes another.
  */
 function findGitSettings(checkout: Checkout, env: Env): GitSettings & { isFinal: boolean } {
   const { top } = checkout
@@ -174,23 +217,22 @@ function findGitSettings(checkout: Checkout, env: Env): GitSettings & { isFinal:
   if (code !== 0) return { files: [], shown: [], isFinal: false } // settings that git cannot read are of no use to an agent either
   const files = new Set<string>()
   const shown = new Set<string>()
-  let isFinal = true
   // Entries come in threes: a scope, an origin and a setting.
   const words = stdout.split('\0')
   for (let at = 0; at + 2 < words.length; at += 3) {
     const [scope, origin = '', setting = ''] = words.slice(at, at + 3)
     if (!origin.startsWith('file:')) continue
-    if (/^include/i.test(setting)) isFinal = false
     const file = resolve(top, origin.slice('file:'.length))
     const isOfRepository = scope === 'local' || scope === 'worktree'
     // The sandbox shows these files: settings of the repository could name a file of the person, or the daemon's token.
     if (isOfRepository && !isOwnFile(file, checkout)) continue
     files.add(file)
-    if (isOfRepository) for (const included of includedFile(file, setting, top)) files.add(included)
     if (scope !== 'global') continue
     shown.add(file)
     const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')
     if (named?.startsWith('/')) shown.add(named)
   }
-  return { files: [...files], shown: [...shown], isFinal }
+  const included = listIncluded([...personsFiles(env), ...repositoryFiles(checkout), ...files], top, env)
+  for (const path of included.map(each => pathInProject(each, checkout))) if (path !== undefined) files.add(path)
+  return { files: [...files], shown: [...shown], isFinal: included.length === 0 }
 }

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openGitSettings } from '../../../src/base/sandbox/git.ts'
@@ -76,6 +85,27 @@ test('settings of a repository show no file that is not its own, and those of th
   assert.equal(files.includes(join(top, 'shared.gitconfig')), true)
   include(join(home, '.gitconfig'), secret)
   assert.equal(openGitSettings()(git, { HOME: home }).files.includes(secret), true)
+})
+
+test('a file of the project that settings include is among them, whatever its name, its condition and the HEAD of the checkout', t => {
+  const [top, home] = [gitProject(t), tempDir(t)]
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  const named = (name: string) => join(top, name)
+  const set = (...args: string[]) => execFileSync('git', ['config', ...args], { cwd: top, env: bareEnv(home) })
+  const inProject = () => openGitSettings()(git, { HOME: home }).files.filter(file => !file.includes('/.git/'))
+  symlinkSync(top, join(home, 'work'))
+  for (const name of ['one', 'two', 'three', 'four', 'five']) writeFileSync(named(name), '')
+  set('include.path', '../one')
+  set('includeIf.onbranch:other.path', '~/work/two')
+  writeFileSync(named('two'), '[include]\n\tpath = three\n')
+  writeFileSync(join(home, '.gitconfig'), '[include]\n\tpath = "more"\n')
+  writeFileSync(join(home, 'more'), `[includeIf "gitdir:${top}/"]\n\tpath = ${named('four')}\n`)
+  const all = ['one', 'two', 'three', 'four'].map(named)
+  assert.deepEqual(new Set(inProject()), new Set([...all, join(home, '.gitconfig'), join(home, 'more')]))
+  writeFileSync(join(top, '.git/HEAD'), 'x\n')
+  assert.deepEqual(new Set(inProject()), new Set([...all, join(home, '.gitconfig'), join(home, 'more')]))
+  rmSync(named('four'))
+  assert.throws(inProject, { code: 'sandbox_include' })
 })
 
 test('git is not asked again while nothing has changed', t => {
