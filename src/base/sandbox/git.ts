@@ -236,3 +236,42 @@ function findGitSettings(checkout: Checkout, env: Env): GitSettings & { isFinal:
   for (const path of included.map(each => pathInProject(each, checkout))) if (path !== undefined) files.add(path)
   return { files: [...files], shown: [...shown], isFinal: included.length === 0 }
 }
+
+/** What the index says about files beside their contents. */
+export interface IndexMarks {
+  /** Files that are marked as unchanged, or as not checked out: git does not look at them. */
+  unseen: string[]
+  submodules: string[]
+}
+
+const ENTRY_BYTES = 62
+const MODE_AT = 24
+const FLAGS_AT = 60
+
+/** Whether git takes a mode for that of a submodule. It looks at some bits only, and a forged index may have any others. */
+export function isSubmodule(mode: number): boolean {
+  return (mode & 0o170000) === 0o160000
+}
+
+/**
+ * Parses version 2 with ids of 20 bytes and all entries in this file, which nearly every repository has. A later version may mark
+ * files as not checked out or shorten names; an index that is split over two files has an extension called "link".
+ */
+export function parseIndexFile(file: Buffer, nameOf: (bytes: Buffer) => string): IndexMarks | undefined {
+  if (file.length < 32 || file.toString('latin1', 0, 4) !== 'DIRC' || file.readUInt32BE(4) !== 2) return undefined
+  const marks: IndexMarks = { unseen: [], submodules: [] }
+  let at = 12
+  for (let left = file.readUInt32BE(8); left > 0; left--) {
+    if (at + ENTRY_BYTES > file.length) return undefined
+    const flags = file.readUInt16BE(at + FLAGS_AT)
+    const end = file.indexOf(0, at + ENTRY_BYTES)
+    const length = flags & 0xfff
+    // The length of a very long name is not in the flags, only its end is known; an index with ids of 32 bytes fails this check.
+    if (end < 0 || (length < 0xfff && end - at - ENTRY_BYTES !== length)) return undefined
+    const name = () => nameOf(file.subarray(at + ENTRY_BYTES, end))
+    if (flags & 0x8000) marks.unseen.push(name())
+    if (isSubmodule(file.readUInt32BE(at + MODE_AT))) marks.submodules.push(name())
+    at += (end - at + 8) & ~7
+  }
+  return file.includes('link', at, 'latin1') ? undefined : marks
+}

@@ -14,6 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
@@ -21,6 +22,7 @@ import { lookUpEntry, realPathIfAny } from '../is-there.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { openFolderBelow } from '../real-folder.ts'
 import { pathOutsideProjects } from '../search-path.ts'
+import { isSubmodule, parseIndexFile } from './git.ts'
 import type { SandboxSettings } from './settings.ts'
 
 // What an agent leaves in a checkout and in git's folders, for a git outside of its sandbox to follow: the person's, days later. Names of files
@@ -83,9 +85,10 @@ export function removePlanted(
   for (const path of listPlantable(git))
     if (!before.links.includes(path)) each(shown(path), () => rmSync(bytes(path), { force: true }))
   each('what was put before branches', () => removeShadows(git, since))
-  const listed = submodulesIn(git)
-  if (!listed) log(`the submodules of ${git.top} cannot be listed: look at git ls-files -s before you use git there`)
-  const paths = new Set([...(listed ?? []), ...before.submodules, ...submodulesSince(git, before.head)])
+  const lists = [submodulesIn(git), submodulesSince(git, before.head)]
+  // Any of them may be called a submodule where nobody says which.
+  const listed = lists.flatMap(list => list ?? innerSince(git.top, since))
+  const paths = new Set([...listed, ...before.submodules])
   for (const path of paths)
     if (!before.inner.includes(path)) each(`${git.top}/${shown(path)}/.git`, () => setAside(git, path, log))
 }
@@ -321,29 +324,37 @@ function readHead({ own, common }: Checkouts): string | undefined {
 
 const COMMIT = /^[0-9a-f]{40,64}$/
 
-/** The mode of a submodule in an index. Hardly any has one, and reading the file takes less than asking git. */
-const SUBMODULE = Buffer.from([0, 0, 0xe0, 0])
-
-/** The folders that the index of a checkout calls submodules; undefined if git cannot say. */
+/** The folders that the index of a checkout calls submodules; undefined if neither its file nor git says so. */
 function submodulesIn({ top, own }: Checkouts): string[] | undefined {
-  const files = entriesOf(asBytes(own)).filter(({ name }) => name === 'index' || name.startsWith('sharedindex.'))
-  const sizes = files.map(({ name }) => statsOf(join(asBytes(own), name))?.size ?? 0)
-  // An agent can make large files of nothing, and nobody is served while they are read: git reads only those that count.
-  const areLarge = sizes.reduce((sum, size) => sum + size, 0) > MOST_READ_BYTES
-  const mayHave =
-    areLarge || files.some(({ name }) => readRegularFileNow(join(own, name), MOST_READ_BYTES)?.includes(SUBMODULE))
-  if (!mayHave) return []
+  const file = join(own, 'index')
+  if (!statsOf(asBytes(file))) return []
+  // An agent can make large files of nothing, and nobody is served while they are read: git reads only what counts.
+  const index = readRegularFileNow(file, MOST_READ_BYTES)
+  const marks = index && parseIndexFile(index, bytes => bytes.toString('latin1'))
+  if (marks) return marks.submodules
   const words = ask(top, ['ls-files', '-s', '-z'])
-  return words?.flatMap(line => (line.startsWith('160000 ') ? line.slice(line.indexOf('\t') + 1) : []))
+  return words?.flatMap(line => (isSubmodule(Number.parseInt(line, 8)) ? line.slice(line.indexOf('\t') + 1) : []))
 }
 
 /** The folders that a commit since then calls submodules: `git reset` and `git switch` bring them back into the index. */
-function submodulesSince(git: Checkouts, before: string | undefined): string[] {
+function submodulesSince(git: Checkouts, before: string | undefined): string[] | undefined {
   const now = readHead(git)
-  if (now === undefined || before === undefined || now === before) return []
-  const args = ['log', '-m', '-z', '--raw', '--no-abbrev', '--no-renames', '--format=', now, '--not', before, '--']
-  const words = ask(git.top, args) ?? []
-  return words.flatMap((word, at) => (/^\n*:(160000 |\d{6} 160000 )/.test(word) ? (words[at + 1] ?? []) : []))
+  if (now === before) return []
+  if (now === undefined) return undefined
+  const since = before === undefined ? [] : ['--not', before]
+  const log = 'log -m -z --raw --root --no-abbrev --no-renames --format='.split(' ')
+  const words = ask(git.top, [...log, now, ...since, '--'])
+  return words?.flatMap((word, at) => (/^\n*:(160000 |\d{6} 160000 )/.test(word) ? (words[at + 1] ?? []) : []))
+}
+
+/** The folders with a repository in them that was changed since then. */
+function innerSince(top: string, since: number): string[] {
+  const folders = ['']
+  for (const folder of folders)
+    for (const entry of entriesOf(join(asBytes(top), folder)))
+      if (entry.isDirectory() && entry.name !== '.git') folders.push(join(folder, entry.name))
+  const changed = (folder: string) => statsOf(join(asBytes(top), folder, '.git'))?.ctimeMs ?? 0
+  return folders.filter(folder => folder !== '' && changed(folder) >= since - TICK_MS)
 }
 
 /** What git prints, in parts and one letter a byte; undefined if it fails. */
@@ -361,6 +372,8 @@ function ask(top: string, args: string[]): string[] | undefined {
       cwd: top,
       env: {
         PATH: pathOutsideProjects(process.env['PATH'], [top]),
+        // Without it git refuses settings that name a file of the home directory.
+        HOME: homedir(),
         GIT_CONFIG_NOSYSTEM: '1',
         GIT_CONFIG_GLOBAL: '/dev/null',
         // A missing object of a partial clone would be fetched by a program that the repository names.

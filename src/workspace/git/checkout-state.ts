@@ -9,6 +9,7 @@ import { readRegularFile } from '../../base/files.ts'
 import { decodeNames, encodeNames } from '../../base/names.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
 import { addOwnerRights, openRealFolder, removeInside } from '../../base/real-folder.ts'
+import { type IndexMarks, isSubmodule, parseIndexFile } from '../../base/sandbox/git.ts'
 import { git, gitSeries } from './git.ts'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 
@@ -175,49 +176,14 @@ export function readIndexFile(own: string, mostBytes = MOST_BYTES): Promise<Buff
   return readRegularFile(join(own, 'index'), mostBytes, { follow: false })
 }
 
-/** What the index says about files beside their contents. */
-export interface IndexMarks {
-  /** Files that are marked as unchanged, or as not checked out: git does not look at them. */
-  unseen: string[]
-  submodules: string[]
-}
-
 /** Reads the marks from the index file itself where it has the common format, else asks git. Undefined if both fail. */
 export async function readIndexMarks(top: string, own: string | undefined): Promise<IndexMarks | undefined> {
   const file = own === undefined ? undefined : await readIndexFile(own, MOST_PARSED_BYTES).catch(() => undefined)
-  return (file && parseIndexFile(file)) ?? listIndexMarks(top)
+  return (file && parseIndexFile(file, decodeNames)) ?? listIndexMarks(top)
 }
 
-const ENTRY_BYTES = 62
 /** An index of half a million files. A larger one is left to git, because nobody is served while it is parsed here. */
 const MOST_PARSED_BYTES = 50_000_000
-const MODE_AT = 24
-const FLAGS_AT = 60
-const SUBMODULE = 0o160000
-
-/**
- * Parses version 2 with ids of 20 bytes and all entries in this file, which nearly every repository has. A later version may mark
- * files as not checked out or shorten names; an index that is split over two files has an extension called "link".
- */
-function parseIndexFile(file: Buffer): IndexMarks | undefined {
-  if (file.length < 32 || file.toString('latin1', 0, 4) !== 'DIRC' || file.readUInt32BE(4) !== 2) return undefined
-  const marks: IndexMarks = { unseen: [], submodules: [] }
-  let at = 12
-  for (let left = file.readUInt32BE(8); left > 0; left--) {
-    if (at + ENTRY_BYTES > file.length) return undefined
-    const flags = file.readUInt16BE(at + FLAGS_AT)
-    const end = file.indexOf(0, at + ENTRY_BYTES)
-    const length = flags & 0xfff
-    // The length of a very long name is not in the flags, only its end is known; an index with ids of 32 bytes fails this check.
-    if (end < 0 || (length < 0xfff && end - at - ENTRY_BYTES !== length)) return undefined
-    const name = () => decodeNames(file.subarray(at + ENTRY_BYTES, end))
-    if (flags & 0x8000) marks.unseen.push(name())
-    if (file.readUInt32BE(at + MODE_AT) === SUBMODULE) marks.submodules.push(name())
-    at += (end - at + 8) & ~7
-  }
-  return file.includes('link', at, 'latin1') ? undefined : marks
-}
-
 /** `H 100644 <oid> 0\t<path>`; a small letter means that the file is marked as unchanged, S that it is not checked out. */
 async function listIndexMarks(top: string): Promise<IndexMarks | undefined> {
   const { ok, stdout } = await git(top, ['ls-files', '-z', '-v', '-s'])
@@ -228,7 +194,7 @@ async function listIndexMarks(top: string): Promise<IndexMarks | undefined> {
   })
   return {
     unseen: entries.filter(({ tag }) => tag === 'S' || tag === tag.toLowerCase()).map(({ path }) => path),
-    submodules: entries.filter(({ mode }) => mode === '160000').map(({ path }) => path),
+    submodules: entries.filter(({ mode }) => isSubmodule(Number.parseInt(mode, 8))).map(({ path }) => path),
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   chmodSync,
@@ -68,6 +69,37 @@ for (const where of ['main', 'worktree'] as const)
     git('status')
     assert.equal(hasRun(), false)
     assert.match(lines.join(), /sub is set aside/)
+  })
+
+test('an inner repository runs nothing whose mode in the index is another one that git takes for that of a submodule', t => {
+  const { begin, addInner, end, git, hasRun, checkout, victim } = plant(t, 'main')
+  begin()
+  addInner('sub')
+  const file = join(checkout.own, 'index')
+  const body = readFileSync(file).subarray(0, -20)
+  body.writeUInt32BE(0x1e001, body.indexOf(Buffer.from([0, 0, 0xe0, 0])))
+  writeFileSync(file, Buffer.concat([body, createHash('sha1').update(body).digest()]))
+  rmSync(victim, { force: true })
+  end()
+  git('status')
+  assert.equal(hasRun(), false)
+})
+
+for (const [key, value] of Object.entries({ 'include.path': '~/mine', 'index.version': '4' }))
+  test(`an inner repository runs nothing where the settings of the repository say ${key}, also if HEAD is broken meanwhile`, t => {
+    for (const isBroken of [false, true]) {
+      const { begin, addInner, end, git, hasRun, checkout, lines } = plant(t, 'main')
+      git('config', key, value)
+      git('update-index', '--force-write-index')
+      begin()
+      addInner('sub')
+      if (isBroken) renameSync(join(checkout.own, 'HEAD'), join(checkout.own, 'OLD'))
+      end()
+      if (isBroken) renameSync(join(checkout.own, 'OLD'), join(checkout.own, 'HEAD'))
+      git('status')
+      assert.equal(hasRun(), false, `${isBroken}`)
+      assert.match(lines.join(), /sub is set aside/)
+    }
   })
 
 test('an inner repository is found whose name is no text', t => {
