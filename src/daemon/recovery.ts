@@ -15,6 +15,7 @@ import {
   sweepTree,
 } from '../base/process/sweep.ts'
 import { clearScratch } from '../base/sandbox/home.ts'
+import { removeLeftPlanted } from '../base/sandbox/planted.ts'
 import type { EventBody } from '../domain/event.ts'
 import { checkIntegrity, copyAside } from '../store/sqlite-file.ts'
 import type { SessionRow } from '../store/tables.ts'
@@ -113,6 +114,7 @@ export async function sweepLeftovers(
     if (left === 0) markers.forget(marker.value)
   }
   await removeBaseCheckouts(daemon.paths.run)
+  removeLeftPlanted(scratchFolder(daemon.paths), line => log.warn({}, line))
   await clearScratch(scratchFolder(daemon.paths))
   await sweepEndpoints()
   const gone = rows.filter(({ id }) => !stuck.has(id))

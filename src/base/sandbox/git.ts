@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, rmSync, watch } from 'node:fs'
+import { existsSync, type FSWatcher, lstatSync, rmSync, watch } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
 import { readRegularFileNow } from '../files.ts'
@@ -6,6 +6,7 @@ import { isInside } from '../is-inside.ts'
 import { realPathIfAny } from '../is-there.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { pathOutsideProjects } from '../search-path.ts'
+import { idOf, type KeptEntry, settle } from './mount-sources.ts'
 import type { SandboxSettings } from './settings.ts'
 
 /** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
@@ -17,9 +18,11 @@ export function plantableFile(git: SandboxSettings['git']): string | undefined {
 }
 
 export interface GitGuard extends Disposable {
-  /** Looks for the file now. */
+  /** Guards these paths of the project and its repository too, which the sandbox is about to mount read-only. */
+  begin(kept: readonly string[]): void
+  /** Looks for what is to be guarded now. */
   check(): void
-  /** Aborts, with the reason, when the agent has created the file. */
+  /** Aborts, with the reason, when the agent has created the file, or could write in one of those paths. */
   readonly breached: AbortSignal
 }
 
@@ -27,31 +30,63 @@ export interface GitGuard extends Disposable {
  * Removes a `commondir` that the agent creates. In a main checkout git writes beside its settings, so the folder itself cannot be made
  * read-only; and an empty `commondir`, which could be mounted read-only, would break every git outside. So the folder is watched while the
  * agent runs, and checked once more when the agent and its processes are gone.
+ *
+ * What is mounted read-only there is watched too: git outside replaces its settings by another file, and Linux then takes the mount away. The
+ * agent is ended, and what it could have written meanwhile is put back.
  */
 export function guardGit(
   git: SandboxSettings['git'],
-  { reading, isAdopted = false }: { reading: boolean; isAdopted?: boolean },
+  { reading, log, isAdopted = false }: { reading: boolean; log: (line: string) => void; isAdopted?: boolean },
 ): GitGuard {
   const breach = new AbortController()
   const file = reading ? undefined : plantableFile(git)
-  if (file === undefined || !git || (exists(file) && !isAdopted))
-    return { breached: breach.signal, check: () => undefined, [Symbol.dispose]: () => undefined }
+  const idle = { begin: () => undefined, check: () => undefined, [Symbol.dispose]: () => undefined }
+  if (file === undefined || !git) return { breached: breach.signal, ...idle }
+  const isPersons = exists(file) && !isAdopted
+  const entries = new Map<string, KeptEntry>()
+  const watchers = new Map<string, FSWatcher>()
   const check = () => {
-    if (!exists(file)) return
-    rmSync(file, { recursive: true, force: true })
-    breach.abort(new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`))
+    if (!isPersons && exists(file)) {
+      rmSync(file, { recursive: true, force: true })
+      breach.abort(
+        new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`),
+      )
+    }
+    for (const entry of entries.values()) {
+      const id = idOf(entry.path)
+      if (id === entry.id && !entry.isOpen) continue
+      entry.isOpen = true
+      breach.abort(
+        new Error(`${entry.path} was replaced meanwhile, so that it could write there; a new sandbox keeps it`),
+      )
+      settle(entry, git.common, log)
+      entry.id = idOf(entry.path)
+    }
   }
-  const watcher = watch(git.common, { persistent: false }, (_, name) => {
-    if (name === COMMONDIR || name === null) check()
-  })
-  // A folder that cannot be watched any more is still checked at the end.
-  watcher.on('error', () => undefined)
+  const watchFolder = (folder: string) => {
+    if (watchers.has(folder)) return
+    const watcher = watch(folder, { persistent: false }, (_, name) => {
+      if (name === COMMONDIR || name === null || entries.has(join(folder, name))) check()
+    })
+    // A folder that cannot be watched any more is still checked at the end.
+    watcher.on('error', () => undefined)
+    watchers.set(folder, watcher)
+  }
+  watchFolder(git.common)
   check()
   return {
     breached: breach.signal,
     check,
+    begin(kept) {
+      for (const path of kept) {
+        const folders = [git.top, git.common].map(folder => realPathIfAny(folder) ?? folder)
+        if (entries.has(path) || !folders.some(folder => isInside(path, folder))) continue
+        entries.set(path, { path, id: idOf(path), content: readRegularFileNow(path), isOpen: false })
+        watchFolder(dirname(path))
+      }
+    },
     [Symbol.dispose]: () => {
-      watcher.close()
+      for (const watcher of watchers.values()) watcher.close()
       check()
     },
   }
@@ -275,3 +310,19 @@ export function parseIndexFile(file: Buffer, nameOf: (bytes: Buffer) => string):
   }
   return file.includes('link', at, 'latin1') ? undefined : marks
 }
+
+/** The commit that is checked out, from git's files; undefined where it is kept elsewhere. */
+export function readHead({ own, common }: { own: string; common: string }): string | undefined {
+  const text = readRegularFileNow(join(own, 'HEAD'))?.toString().trim() ?? ''
+  const ref = /^ref: (refs\/\S+)$/.exec(text)?.[1]
+  if (ref === undefined) return COMMIT.test(text) ? text : undefined
+  const loose = readRegularFileNow(join(common, ref))?.toString().trim()
+  if (loose !== undefined) return COMMIT.test(loose) ? loose : undefined
+  const packed = readRegularFileNow(join(common, 'packed-refs'))?.toString() ?? ''
+  return packed
+    .split('\n')
+    .find(line => line.endsWith(` ${ref}`))
+    ?.split(' ')[0]
+}
+
+const COMMIT = /^[0-9a-f]{40,64}$/

@@ -1,7 +1,21 @@
-import { lstatSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
+import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
+import { runShortSync } from '../process/run-short.ts'
 import { COVERED, OUTSIDE } from './bubblewrap.ts'
 
 /** More links on one way than anybody makes; the kernel gives up after as many. */
@@ -162,4 +176,90 @@ function encode(path: string): string {
 
 function decode(path: string): string {
   return path.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)))
+}
+
+/** A path that a sandbox mounts read-only in a folder that is writable in it. */
+export interface KeptEntry {
+  path: string
+  id: string | undefined
+  /** Undefined for a folder. */
+  content: Buffer | undefined
+  /** It is not mounted any more. */
+  isOpen: boolean
+}
+
+/** Which file or folder is there, whatever is in it. */
+export function idOf(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
+  return stats && `${stats.dev} ${stats.ino} ${stats.birthtimeNs}`
+}
+
+/** Puts a file back as it was unless only harmless settings differ, and empties a folder of what was not there. Nothing is lost. */
+export function settle({ path, content }: KeptEntry, common: string, log: (line: string) => void): void {
+  // The repository is gone, and with it what could be written there.
+  if (!isAnything(dirname(path))) return
+  if (path === join(common, 'worktrees')) {
+    settleWorktrees(path, log)
+    return
+  }
+  const now = readRegularFileNow(path, undefined, { follow: false })
+  if (content ? now?.equals(content) || (now && isHarmless(path, content)) : isEmptyFolder(path)) return
+  const aside = `${path}.pcc-set-aside-${randomUUID()}`
+  if (isAnything(path)) {
+    renameSync(path, aside)
+    log(`${path} is as it was before the agent could write there. What it was then is in ${aside}: look at it`)
+  }
+  if (content === undefined) mkdirSync(path, { recursive: true })
+  else {
+    const next = `${path}.pcc-${randomUUID()}`
+    writeFileSync(next, content, { flag: 'wx' })
+    renameSync(next, path)
+  }
+}
+
+function isEmptyFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true && readdirSync(path).length === 0
+}
+
+/** In the folder of a worktree this file leads to the repository, and nowhere else. */
+function settleWorktrees(folder: string, log: (line: string) => void): void {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const file = join(folder, name, 'commondir')
+    if (!isAnything(file) || readRegularFileNow(file, undefined, { follow: false })?.toString().trim() === '../..')
+      continue
+    rmSync(file, { recursive: true, force: true })
+    writeFileSync(file, '../..\n', { flag: 'wx' })
+    log(`${file} led git to another repository; it is as it was`)
+  }
+}
+
+/** Whether settings differ from what they were only in what is noted about branches, none of which starts a program or names another repository. */
+function isHarmless(file: string, before: Buffer): boolean {
+  const listed = [listSettings(file), listSettings('-', before.toString('latin1'))]
+  const [now, then] = listed
+  if (!now || !then) return false
+  const others = listed.map(all => all?.filter(each => !/^branch\./i.test(each)).join('\0'))
+  const remotes = then.flatMap(each => /^remote\.(.+)\.[^.\n]*\n/s.exec(each)?.[1] ?? [])
+  const ofBranch =
+    /^branch\..*\.(?:(?:merge|description|vscode-merge-base)\n.*|rebase\n(?:true|false|merges)|(?:remote|pushremote)\n(.*))$/is
+  const isKnown = (each: string) => {
+    const match = ofBranch.exec(each)
+    return match !== null && (match[1] === undefined || ['.', ...remotes].includes(match[1]))
+  }
+  return others[0] === others[1] && now.every(each => !/^branch\./i.test(each) || then.includes(each) || isKnown(each))
+}
+
+/** The settings of one file, each as its name, a line break and its value; undefined if git cannot read it. */
+function listSettings(file: string, input?: string): string[] | undefined {
+  const { code, stdout } = runShortSync({
+    command: 'git',
+    args: ['config', '--file', file, '--no-includes', '--null', '--list'],
+    ...{ cwd: '/', env: { PATH: process.env['PATH'], GIT_CONFIG_NOSYSTEM: '1' }, input },
+    ...{ timeoutMs: 10_000, maxBytes: 8_000_000 },
+  })
+  return code === 0 ? stdout.split('\0') : undefined
+}
+
+function isAnything(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }

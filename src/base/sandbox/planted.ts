@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -15,14 +16,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { basename, dirname, isAbsolute, join } from 'node:path'
 import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
 import { lookUpEntry, realPathIfAny } from '../is-there.ts'
+import { parseJson } from '../json.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { openFolderBelow } from '../real-folder.ts'
 import { pathOutsideProjects } from '../search-path.ts'
-import { isSubmodule, parseIndexFile } from './git.ts'
+import { isSubmodule, parseIndexFile, readHead } from './git.ts'
 import type { SandboxSettings } from './settings.ts'
 
 // What an agent leaves in a checkout and in git's folders, for a git outside of its sandbox to follow: the person's, days later. Names of files
@@ -39,33 +41,39 @@ export interface BeforeAgent {
   /** The folders that the index calls submodules, and those of them that hold a repository of their own. */
   submodules: string[]
   inner: string[]
-  /** The commit that is checked out, if git keeps it in files. */
+  /** The commit that is checked out, if there is one. */
   head: string | undefined
 }
 
 export function readBefore(git: Checkouts): BeforeAgent {
   const submodules = submodulesIn(git) ?? []
   const inner = submodules.filter(path => hasInner(git, path))
-  return { at: Date.now(), links: listPlantable(git), submodules, inner, head: readHead(git) }
+  return { at: Date.now(), links: listPlantable(git), submodules, inner, head: headOf(git) }
 }
 
 /** In the folder of a sandbox, which nothing inside sees, for a daemon that adopts it. */
 const BEFORE = 'before-agent.json'
 
-export function saveBefore(folder: string, before: BeforeAgent | undefined): void {
-  writeFileSync(join(folder, BEFORE), JSON.stringify(before ?? null), { mode: 0o600 })
+type Where = Pick<SandboxSettings, 'git' | 'branches'>
+
+export function saveBefore(folder: string, { git, branches }: Where, before: BeforeAgent | undefined): void {
+  writeFileSync(join(folder, BEFORE), JSON.stringify({ git, branches, before }), { mode: 0o600 })
 }
 
-/** Undefined if nobody knows: then no link is removed, and no repository set aside. */
-export function readSavedBefore(scratch: string | undefined): BeforeAgent | undefined {
+/** What is known of the agents whose sandboxes have their folders here. Of others no link is removed, and no repository set aside. */
+export function readSavedBefore(scratch: string | undefined): (Where & { before?: BeforeAgent })[] {
   const boxes = scratch === undefined ? [] : entriesOf(scratch).map(({ name }) => join(scratch, name, BEFORE))
-  const text = boxes.map(path => readRegularFileNow(path)?.toString()).find(each => each !== undefined)
-  return text === undefined ? undefined : ((JSON.parse(text) ?? undefined) as BeforeAgent | undefined)
+  return boxes.flatMap(path => (parseJson(readRegularFileNow(path)?.toString() ?? '') ?? []) as Where)
+}
+
+/** Removes what agents have left whose daemon was killed before it could. */
+export function removeLeftPlanted(scratch: string, log: (line: string) => void): void {
+  for (const { before, ...where } of readSavedBefore(scratch)) removePlanted(where, { before, log })
 }
 
 /** Removes what an agent has left for git to follow. Each by itself: what cannot be removed is reported, and holds up nothing else. */
 export function removePlanted(
-  { git, branches }: SandboxSettings,
+  { git, branches }: Where,
   { before, log }: { before: BeforeAgent | undefined; log: (line: string) => void },
 ): void {
   if (!git) return
@@ -93,11 +101,9 @@ export function removePlanted(
     if (!before.inner.includes(path)) each(`${git.top}/${shown(path)}/.git`, () => setAside(git, path, log))
 }
 
-function bytes(path: string): Buffer {
-  return Buffer.from(path, 'latin1')
-}
+const bytes = (path: string) => Buffer.from(path, 'latin1')
 
-/** A path with one letter a byte, from one that is text. */
+/** One letter a byte. */
 function asBytes(path: string): string {
   return Buffer.from(path).toString('latin1')
 }
@@ -106,12 +112,19 @@ function shown(path: string): string {
   return bytes(path).toString()
 }
 
-/** The entries of a folder; none if it is gone, or closed. */
+/** The entries of a folder; none if it is gone. One that is closed is opened: git needs no right to list it, and finds links in it by name. */
 function entriesOf(folder: string): Dirent[] {
+  const list = () => readdirSync(bytes(folder), { withFileTypes: true, encoding: 'latin1' }) as unknown as Dirent[]
   try {
-    return readdirSync(bytes(folder), { withFileTypes: true, encoding: 'latin1' }) as unknown as Dirent[]
+    return list()
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EACCES') return [] // a ref that was just removed took its folder along
+  }
+  try {
+    openClosed(dirname(folder), basename(folder))
+    return list()
   } catch {
-    return [] // a ref that was just removed took its folder along
+    return [] // it is somebody else's
   }
 }
 
@@ -223,7 +236,7 @@ function removeShadows({ own, common }: Checkouts, since: number): void {
 
 const MOST_OF_REF = 1_000
 
-/** What an inner repository is called after its end: no git takes it for one, and nothing in it is lost. */
+/** What an inner repository is called after its end, with a word that no agent knows: no git takes it for one, and nothing in it is lost. */
 const ASIDE = '.git-set-aside'
 
 /**
@@ -232,10 +245,11 @@ const ASIDE = '.git-set-aside'
  * honest submodule: `modules` is read-only.
  */
 function setAside(git: Checkouts, path: string, log: (line: string) => void): void {
-  const work = () => withInner(git, path, at => renameSync(at, `${at.slice(0, -'.git'.length)}${ASIDE}-${Date.now()}`))
+  const work = () =>
+    withInner(git, path, at => renameSync(at, `${at.slice(0, -'.git'.length)}${ASIDE}-${randomUUID()}`))
   if (retryOpened(git.top, path, work))
     log(
-      `the repository that was made at ${git.top}/${shown(path)} is set aside: git at the top would run what its settings name`,
+      `the repository that was made at ${git.top}/${shown(path)} is set aside: git at the top would run what it names`,
     )
 }
 
@@ -245,7 +259,7 @@ function retryOpened(top: string, path: string, work: () => boolean): boolean {
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException
     if (code !== 'EACCES' && code !== 'EPERM') throw thrown
-    openClosed(top, path)
+    openClosed(asBytes(top), path)
     return work()
   }
 }
@@ -253,7 +267,7 @@ function retryOpened(top: string, path: string, work: () => boolean): boolean {
 /** Does something with the `.git` of a submodule. False if there is none, or an honest one. Throws where a folder is closed. */
 function withInner({ top, common }: Checkouts, path: string, work: (at: string) => void): boolean {
   try {
-    // A link on the way leads to a folder that is the person's.
+    // A link on the way leads to a folder of the person.
     using folder = openFolderBelow(top, path, { encoding: 'latin1' })
     const at = folder?.at('.git')
     if (!folder || at === undefined || !lstatSync(at, { throwIfNoEntry: false })) return false
@@ -281,11 +295,12 @@ function isHonest(folder: string, common: string): boolean {
   const file = `${folder}/.git`
   const text = lookUpEntry(file)?.isFile() ? readRegularFileNow(file)?.toString() : undefined
   const [, named] = /^gitdir: (.+?)\n?$/s.exec(text ?? '') ?? []
-  if (named === undefined) return false
+  // Git cuts more off at the end than one line break, and would be led elsewhere; it writes no such file.
+  if (named === undefined || /[\r\n\0]/.test(named)) return false
   // Not made shorter: the folder above is that of the open one.
   const target = realPathIfAny(isAbsolute(named) ? named : `${folder}/${named}`)
   const modules = realPathIfAny(join(common, 'modules'))
-  return target !== undefined && modules !== undefined && isInside(target, modules)
+  return target !== undefined && modules !== undefined && target !== modules && isInside(target, modules)
 }
 
 /** A file that is only a name for another one, on Linux. */
@@ -293,7 +308,7 @@ const PATH_ONLY = 0o10000000
 
 /** Opens folders that were closed to their owner. No link is followed. */
 function openClosed(top: string, path: string): void {
-  let at = openSync(top, PATH_ONLY | constants.O_DIRECTORY)
+  let at = openSync(bytes(top), PATH_ONLY | constants.O_DIRECTORY)
   try {
     for (const name of path.split('/')) {
       const flags = PATH_ONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
@@ -308,22 +323,6 @@ function openClosed(top: string, path: string): void {
   }
 }
 
-/** The commit that is checked out, from git's files; undefined where it is kept elsewhere. */
-function readHead({ own, common }: Checkouts): string | undefined {
-  const text = readRegularFileNow(join(own, 'HEAD'))?.toString().trim() ?? ''
-  const ref = /^ref: (refs\/\S+)$/.exec(text)?.[1]
-  if (ref === undefined) return COMMIT.test(text) ? text : undefined
-  const loose = readRegularFileNow(join(common, ref))?.toString().trim()
-  if (loose !== undefined) return COMMIT.test(loose) ? loose : undefined
-  const packed = readRegularFileNow(join(common, 'packed-refs'))?.toString() ?? ''
-  return packed
-    .split('\n')
-    .find(line => line.endsWith(` ${ref}`))
-    ?.split(' ')[0]
-}
-
-const COMMIT = /^[0-9a-f]{40,64}$/
-
 /** The folders that the index of a checkout calls submodules; undefined if neither its file nor git says so. */
 function submodulesIn({ top, own }: Checkouts): string[] | undefined {
   const file = join(own, 'index')
@@ -336,9 +335,14 @@ function submodulesIn({ top, own }: Checkouts): string[] | undefined {
   return words?.flatMap(line => (isSubmodule(Number.parseInt(line, 8)) ? line.slice(line.indexOf('\t') + 1) : []))
 }
 
+/** The commit that is checked out; git is asked where it is not in git's files, or behind a branch that is another one's name. */
+function headOf(git: Checkouts): string | undefined {
+  return readHead(git) ?? ask(git.top, ['rev-parse', '-q', '--verify', 'HEAD'])?.[0]?.trim()
+}
+
 /** The folders that a commit since then calls submodules: `git reset` and `git switch` bring them back into the index. */
 function submodulesSince(git: Checkouts, before: string | undefined): string[] | undefined {
-  const now = readHead(git)
+  const now = headOf(git)
   if (now === before) return []
   if (now === undefined) return undefined
   const since = before === undefined ? [] : ['--not', before]
@@ -384,13 +388,12 @@ function ask(top: string, args: string[]): string[] | undefined {
         GIT_GRAFT_FILE: '/dev/null',
       },
       timeoutMs: 30_000,
-      maxBytes: MOST_BYTES,
+      maxBytes: 512_000_000,
     },
     'latin1',
   )
   return code === 0 ? stdout.split('\0') : undefined
 }
 
-const MOST_BYTES = 512_000_000
 /** An index of half a million files. */
 const MOST_READ_BYTES = 50_000_000

@@ -99,11 +99,11 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   const listed = hostsFor(settings.network, needs, env)
   const scratch = makeScratch(settings.scratch)
   const proxy = settings.network.includes('*') ? undefined : openNetwork(listed, log)
-  const gitGuard = guardGit(settings.git, { reading })
+  const gitGuard = guardGit(settings.git, { reading, log })
   let before: BeforeAgent | undefined
   const beginTask = () => {
     before = reading || !settings.git ? undefined : readBefore(settings.git)
-    saveBefore(scratch.root, before)
+    saveBefore(scratch.root, settings, before)
   }
   beginTask()
   const watched: Disposable[] = []
@@ -113,6 +113,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   closeInherited()
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
     const mounts = mountsFor(starting, { settings, needs, reading, scratch, env, readGitSettings })
+    gitGuard.begin(mounts.kept)
     watched.push(...mounts.copied.filter(({ renewed }) => renewed.length > 0).map(watchCopy))
     if (bubblewrap.kind === 'seatbelt') return wrapInSeatbelt(starting, mounts)
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
@@ -189,10 +190,10 @@ export function adoptSandbox(
   settings: SandboxSettings,
   { reading, log }: Pick<Opening, 'reading' | 'log'>,
 ): Pick<Sandbox, 'breached' | 'isWall'> & AsyncDisposable {
-  const guard = guardGit(settings.git, { reading, isAdopted: true })
+  const guard = guardGit(settings.git, { reading, log, isAdopted: true })
   const close = async () => {
     guard[Symbol.dispose]()
-    if (!reading) removePlanted(settings, { before: readSavedBefore(settings.scratch), log })
+    if (!reading) removePlanted(settings, { before: readSavedBefore(settings.scratch)[0]?.before, log })
     if (settings.scratch !== undefined) await clearScratch(settings.scratch)
   }
   const isWall = settings.made !== undefined && settings.made.kind !== 'seatbelt'

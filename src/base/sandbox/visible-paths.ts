@@ -1,4 +1,14 @@
-import { closeSync, constants, existsSync, lstatSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError } from '../errors.ts'
@@ -290,6 +300,7 @@ function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): 
   )
   const ofMode = own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs/refs', ...others]
   for (const name of [...ofMode, BORROWED]) mkdirSync(join(common, name), { recursive: true })
+  if (own === common) keepWorktreesFolder(common)
   for (const name of own === common ? [] : ofBranches) {
     mkdirSync(join(common, name), { recursive: true })
     // Whatever an agent has put in its place keeps the folder too, and a pipe is not opened.
@@ -319,6 +330,17 @@ export function identifyMounts(
     return stats && `${stats.dev} ${stats.ino} ${stats.birthtimeNs}`
   })
   return JSON.stringify([files, paths, ids])
+}
+
+/**
+ * With its last worktree git removes the folder of all, and what is mounted on it in sandboxes; the next one would be writable there. Git
+ * neither lists nor prunes a locked worktree that names no directory.
+ */
+function keepWorktreesFolder(common: string): void {
+  const folder = join(common, 'worktrees/pcc-keep')
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, 'locked')
+  if (!lstatSync(file, { throwIfNoEntry: false })) writeFileSync(file, 'kept for sandboxes of pcc\n', { flag: 'wx' })
 }
 
 /** Git reads this file if the repository has settings per worktree; an empty file changes nothing. A link is refused where links are looked for. */

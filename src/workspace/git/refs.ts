@@ -108,3 +108,12 @@ function findPackedOid(packed: string, name: string): string | undefined {
   const at = packed.indexOf(` ${name}\n`)
   return at < 0 ? undefined : packed.slice(packed.lastIndexOf('\n', at) + 1, at)
 }
+
+/**
+ * Deletes a branch unless it is checked out somewhere. `git branch -D` also writes the settings of the repository anew, which opens them to
+ * whoever works in a sandbox in its main checkout.
+ */
+export async function deleteBranch(repository: string, branch: string): Promise<void> {
+  const { ok, stdout } = await git(repository, ['for-each-ref', '--format=%(worktreepath)', `refs/heads/${branch}`])
+  if (ok && stdout === '\n') await git(repository, ['update-ref', '--no-deref', '-d', `refs/heads/${branch}`])
+}

@@ -3,8 +3,7 @@ import { messageOf, unreachable } from '../../base/errors.ts'
 import type { Concerns, VerificationResult } from '../../domain/evidence.ts'
 import type { Conflict, Merge } from '../../domain/merge.ts'
 import type { Tx } from '../../store/store.ts'
-import { git } from '../git/git.ts'
-import { isAncestorOrSame, readBranchTips } from '../git/refs.ts'
+import { deleteBranch, isAncestorOrSame, readBranchTips } from '../git/refs.ts'
 import { removeWorktree } from '../worktrees/remove-worktree.ts'
 import { keepSlot } from '../worktrees/slots.ts'
 import {
@@ -167,5 +166,5 @@ async function dropBranch({ repository, branch, target, result }: Merge): Promis
   const [tip, into] = [tips.get(branch), tips.get(target)]
   if (tip === undefined || into === undefined || result === null) return
   const isIn = (await isAncestorOrSame(repository, tip, into)) || (await isAncestorOrSame(repository, tip, result))
-  if (isIn) await git(repository, ['branch', '--quiet', '-D', branch])
+  if (isIn) await deleteBranch(repository, branch)
 }

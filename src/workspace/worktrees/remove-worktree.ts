@@ -6,6 +6,7 @@ import { findProcessesIn, type WorkingProcess } from '../../base/process/sweep.t
 import type { Worktree, WorktreeForecast, WorktreeRow } from '../../domain/worktree.ts'
 import type { Tx } from '../../store/store.ts'
 import { type GitResult, git } from '../git/git.ts'
+import { deleteBranch } from '../git/refs.ts'
 import { archiveWorktree, readUnmergedWork, type UnmergedWork } from './archive.ts'
 import { archiveCommit, undoAddWorktree } from './repository.ts'
 import { forgetIndex } from './switch-slot.ts'
@@ -119,7 +120,7 @@ export async function removeWorktreeDirectory(
   crashPoint('place.before-remove')
   const removed = await removeTree(row, vacated.isClean)
   if (!removed.ok) return { kind: 'kept', why: gitErrorLine(removed.stderr) }
-  await deleteBranch(row)
+  await deleteBranch(row.repository, row.branch)
   await forgetNote(row.top)
   await forgetIndex(row.top)
   crashPoint('place.after-remove')
@@ -217,7 +218,7 @@ async function removeDeleted(row: WorktreeRow, { landed, archive }: RemoveOption
   const commit = tip.stdout.trim()
   const asked = archive && detached === undefined ? await archiveCommit(row, commit, row.repository) : undefined
   const ref = asked ?? (await keepMissing(commit)) ?? detached
-  await deleteBranch(row)
+  await deleteBranch(row.repository, row.branch)
   return ref === undefined ? { kind: 'removed' } : { kind: 'archived', ref, why }
 }
 
@@ -230,11 +231,6 @@ async function readHeadOfDeleted({ repository, top }: WorktreeRow): Promise<stri
   const head = own?.find(line => line.startsWith('HEAD '))?.slice('HEAD '.length)
   // Zeros: the branch that was checked out is gone.
   return head === undefined || /^0+$/.test(head) ? undefined : head
-}
-
-/** Git refuses to delete a branch that is checked out somewhere, which is left so. */
-async function deleteBranch({ repository, branch }: WorktreeRow): Promise<void> {
-  await git(repository, ['branch', '-q', '-D', branch])
 }
 
 /** What a removal would do now, and why; nothing is changed. */

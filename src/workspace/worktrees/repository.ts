@@ -9,7 +9,7 @@ import { branchOfTask, type WorktreeRow } from '../../domain/worktree.ts'
 import { type GitResult, git, isRepositoryBusy, retryWhileBusy } from '../git/git.ts'
 import { type GitFolder, readGitFolder } from '../git/git-folder.ts'
 import { whyGitMustNotWrite } from '../git/git-folder-links.ts'
-import { readRefs } from '../git/refs.ts'
+import { deleteBranch, readRefs } from '../git/refs.ts'
 import { explainGitError, gitErrorLine, type WorktreeDeps, worktreeError } from './worktree.ts'
 
 /** What has to be known of a repository to make a worktree of it. */
@@ -178,7 +178,7 @@ export async function undoAddWorktree(row: WorktreeRow, keepBranch: boolean): Pr
   await rm(row.top, { recursive: true, force: true })
   if (keepBranch) return
   const tip = await git(row.repository, ['rev-parse', '-q', '--verify', `refs/heads/${row.branch}^{commit}`])
-  if (tip.stdout.trim() === row.base) await git(row.repository, ['branch', '-q', '-D', row.branch])
+  if (tip.stdout.trim() === row.base) await deleteBranch(row.repository, row.branch)
 }
 
 /** What a person should know about a worktree. */

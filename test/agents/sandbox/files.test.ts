@@ -295,6 +295,60 @@ sandboxed(
 )
 
 sandboxed(
+  'an agent that could write in settings of git, because git outside replaced them, is ended, and they are put back',
+  async t => {
+    const [project, home] = [gitProject(t), tempDir(t)]
+    const host = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(home), stdio: 'pipe' })
+    const { agent, start } = await inSandbox(t, { project, settings: { git: await findGitFolder(project) } })
+    const evil = 'printf "[core]\\n\\tfsmonitor = touch run; false\\n" >> .git/config'
+    await once(
+      start('/bin/sh', '-c', `echo begun; until { ${evil}; } 2>/dev/null; do :; done; sleep 600`).stdout,
+      'data',
+    )
+    host('config', 'branch.main.description', 'mine')
+    await agent.exited()
+    assert.match(agent.failureText, /\.git\/config was replaced meanwhile/)
+    await agent.end()
+    host('status')
+    assert.equal(existsSync(join(project, 'run')), false)
+  },
+)
+
+sandboxed('what the person notes about a branch while an agent works stays', async t => {
+  const [project, home] = [gitProject(t), tempDir(t)]
+  const host = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(home), encoding: 'utf8' })
+  host('remote', 'add', 'origin', '/nowhere')
+  const { agent, start, said } = await inSandbox(t, { project, settings: { git: await findGitFolder(project) } })
+  await once(start('/bin/sh', '-c', 'echo begun; sleep 600').stdout, 'data')
+  host('config', 'branch.main.remote', 'origin')
+  await agent.exited()
+  await agent.end()
+  assert.equal(host('config', 'branch.main.remote'), 'origin\n')
+  assert.deepEqual(said, [])
+})
+
+sandboxed(
+  'in the main checkout the folder of all worktrees stays closed when the last goes and another comes',
+  async t => {
+    const [project, home] = [gitProject(t), tempDir(t)]
+    const host = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(home), stdio: 'pipe' })
+    const [one, two] = [join(home, 'one'), join(home, 'two')]
+    host('worktree', 'add', '-q', '-b', 'one', one)
+    const { agent, start } = await inSandbox(t, { project, settings: { git: await findGitFolder(project) } })
+    const tries =
+      'for f in two/commondir new; do (echo x > .git/worktrees/$f) 2>/dev/null && echo wrote $f; done; echo tried'
+    const child = start('/bin/sh', '-c', `echo begun; read go; ${tries}`)
+    await once(child.stdout, 'data')
+    host('worktree', 'remove', one)
+    host('worktree', 'prune')
+    host('worktree', 'add', '-q', '-b', 'two', two)
+    child.stdin.end('go\n')
+    assert.equal(await text(child.stdout as Readable), 'tried\n')
+    await agent.end()
+  },
+)
+
+sandboxed(
   'a commondir that comes with the last breath of an agent is taken away too; one that was there stays',
   async t => {
     const project = gitProject(t)

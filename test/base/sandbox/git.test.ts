@@ -4,6 +4,8 @@ import {
   appendFileSync,
   chmodSync,
   mkdirSync,
+  readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -12,7 +14,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openGitSettings } from '../../../src/base/sandbox/git.ts'
+import { guardGit, openGitSettings } from '../../../src/base/sandbox/git.ts'
 import { readBefore } from '../../../src/base/sandbox/planted.ts'
 import { readIndexMarks } from '../../../src/workspace/git/checkout-state.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
@@ -106,6 +108,36 @@ test('a file of the project that settings include is among them, whatever its na
   assert.deepEqual(new Set(inProject()), new Set([...all, join(home, '.gitconfig'), join(home, 'more')]))
   rmSync(named('four'))
   assert.throws(inProject, { code: 'sandbox_include' })
+})
+
+test('settings that an agent could have written in a file that git outside has put there are put back, those about branches are not', t => {
+  const [top, home] = [gitProject(t), tempDir(t)]
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  const config = join(git.own, 'config')
+  const before = readFileSync(config, 'utf8')
+  const host = (...args: string[]) => execFileSync('git', ['config', ...args], { cwd: top, env: bareEnv(home) })
+  const said: string[] = []
+  using guard = guardGit(git, { reading: false, log: line => said.push(line) })
+  guard.begin([config, join(git.own, 'hooks')])
+  host('branch.main.description', 'mine')
+  guard.check()
+  assert.match(`${guard.breached.reason}`, /config was replaced meanwhile/)
+  assert.match(readFileSync(config, 'utf8'), /mine/)
+  assert.deepEqual(said, [])
+  for (const [name, value] of [
+    ['core.fsmonitor', 'evil'],
+    ['branch.main.remote', 'ext::evil'],
+  ] as const) {
+    host(name, value)
+    guard.check()
+    assert.equal(readFileSync(config, 'utf8'), before)
+    assert.match(said.pop() ?? '', /config is as it was/)
+  }
+  rmSync(join(git.own, 'hooks'), { recursive: true })
+  mkdirSync(join(git.own, 'hooks'))
+  writeFileSync(join(git.own, 'hooks/post-commit'), 'evil')
+  guard.check()
+  assert.deepEqual(readdirSync(join(git.own, 'hooks')), [])
 })
 
 test('git is not asked again while nothing has changed', t => {

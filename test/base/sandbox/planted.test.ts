@@ -15,7 +15,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type BeforeAgent, readBefore, removePlanted } from '../../../src/base/sandbox/planted.ts'
+import {
+  type BeforeAgent,
+  readBefore,
+  removeLeftPlanted,
+  removePlanted,
+  saveBefore,
+} from '../../../src/base/sandbox/planted.ts'
 import { testAsOrdinaryUser } from '../../security/ordinary-user.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 
@@ -101,6 +107,86 @@ for (const [key, value] of Object.entries({ 'include.path': '~/mine', 'index.ver
       assert.match(lines.join(), /sub is set aside/)
     }
   })
+
+test('an inner repository runs nothing whose .git is a file that git reads otherwise than it seems', t => {
+  for (const end of ['\r\n', '\n\n']) {
+    const planted = plant(t, 'main')
+    const at = join(planted.top, 'sub')
+    planted.begin()
+    planted.addInner('sub')
+    mkdirSync(join(planted.checkout.common, 'modules'), { recursive: true })
+    renameSync(join(at, '.git'), join(at, 'x'))
+    symlinkSync('../.git/modules', join(at, `x${end.slice(0, -1)}`))
+    writeFileSync(join(at, '.git'), `gitdir: x${end}`)
+    rmSync(planted.victim, { force: true })
+    planted.end()
+    planted.git('status')
+    assert.equal(planted.hasRun(), false, JSON.stringify(end))
+  }
+})
+
+test('what an agent has left is removed by the next daemon where its own was killed', t => {
+  const { begin, addInner, git, hasRun, top, checkout, victim, lines } = plant(t, 'main')
+  const scratch = tempDir(t)
+  mkdirSync(join(scratch, 'box'))
+  begin()
+  saveBefore(join(scratch, 'box'), { git: checkout }, readBefore(checkout))
+  addInner('sub')
+  symlinkSync(victim, join(checkout.own, 'COMMIT_EDITMSG.link'))
+  rmSync(victim, { force: true })
+  removeLeftPlanted(scratch, line => lines.push(line))
+  git('status')
+  assert.equal(hasRun(), false)
+  assert.equal(existsSync(join(top, 'sub/.git')), false)
+  assert.equal(lstatSync(join(checkout.own, 'COMMIT_EDITMSG.link'), { throwIfNoEntry: false }), undefined)
+})
+
+test('an inner repository that only a commit knows runs nothing where the branch has become the name of another one', t => {
+  for (const isEarlier of [false, true]) {
+    const { begin, addInner, end, git, hasRun, victim } = plant(t, 'main')
+    const rename = () => {
+      git('branch', 'x')
+      git('symbolic-ref', 'refs/heads/main', 'refs/heads/x')
+    }
+    if (isEarlier) rename()
+    begin()
+    addInner('sub')
+    git('commit', '-qm', 'with it')
+    git('rm', '-q', '--cached', 'sub')
+    if (!isEarlier) rename()
+    rmSync(victim, { force: true })
+    end()
+    git('reset', '-q')
+    git('status')
+    assert.equal(hasRun(), false, `${isEarlier}`)
+  }
+})
+
+test('an inner repository is set aside under a name that an agent cannot take before', t => {
+  const { begin, addInner, end, git, hasRun, top, victim } = plant(t, 'main')
+  begin()
+  addInner('sub')
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  writeFileSync(join(top, 'sub', `.git-set-aside-${Date.now()}`), '')
+  rmSync(victim, { force: true })
+  end()
+  git('status')
+  assert.equal(hasRun(), false)
+})
+
+test('links among the files of git are found in folders that can be entered and not listed', t => {
+  const { begin, end, checkout, victim } = plant(t, 'main')
+  begin()
+  const links = ['logs/HEAD', 'COMMIT_EDITMSG'].map(name => join(checkout.own, name))
+  for (const link of links) {
+    rmSync(link, { force: true })
+    symlinkSync(victim, link)
+  }
+  for (const folder of [join(checkout.own, 'logs'), checkout.own]) chmodSync(folder, 0o300)
+  end()
+  chmodSync(checkout.own, 0o700)
+  for (const link of links) assert.equal(lstatSync(link, { throwIfNoEntry: false }), undefined, link)
+})
 
 test('an inner repository is found whose name is no text', t => {
   const { begin, addInner, end, git, hasRun, top, victim } = plant(t, 'main')
