@@ -6,7 +6,7 @@ import { isInside } from '../is-inside.ts'
 import { realPathIfAny } from '../is-there.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { pathOutsideProjects } from '../search-path.ts'
-import { idOf, type KeptEntry, settle } from './mount-sources.ts'
+import { idOf, type KeptEntry, readEntries, saveEntries, settle } from './mount-sources.ts'
 import type { SandboxSettings } from './settings.ts'
 
 /** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
@@ -18,8 +18,13 @@ export function plantableFile(git: SandboxSettings['git']): string | undefined {
 }
 
 export interface GitGuard extends Disposable {
-  /** Guards these paths of the project and its repository too, which the sandbox is about to mount read-only. */
-  begin(kept: readonly string[]): void
+  /**
+   * Guards these paths of the project and its repository too, which the sandbox is about to mount read-only. They are noted in the sandbox's folder, for a
+   * daemon that adopts the agent.
+   */
+  begin(kept: readonly string[], folder: string): void
+  /** Goes on guarding what another daemon has noted below this folder, and finds what was replaced meanwhile. */
+  goOn(scratch: string): void
   /** Looks for what is to be guarded now. */
   check(): void
   /** Aborts, with the reason, when the agent has created the file, or could write in one of those paths. */
@@ -40,13 +45,14 @@ export function guardGit(
 ): GitGuard {
   const breach = new AbortController()
   const file = reading ? undefined : plantableFile(git)
-  const idle = { begin: () => undefined, check: () => undefined, [Symbol.dispose]: () => undefined }
-  if (file === undefined || !git) return { breached: breach.signal, ...idle }
-  const isPersons = exists(file) && !isAdopted
+  const nothing = () => undefined
+  if (reading || !git)
+    return { breached: breach.signal, begin: nothing, goOn: nothing, check: nothing, [Symbol.dispose]: nothing }
+  const isPersons = file !== undefined && exists(file) && !isAdopted
   const entries = new Map<string, KeptEntry>()
   const watchers = new Map<string, FSWatcher>()
   const check = () => {
-    if (!isPersons && exists(file)) {
+    if (file !== undefined && !isPersons && exists(file)) {
       rmSync(file, { recursive: true, force: true })
       breach.abort(
         new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`),
@@ -72,18 +78,32 @@ export function guardGit(
     watcher.on('error', () => undefined)
     watchers.set(folder, watcher)
   }
-  watchFolder(git.common)
+  const add = (entry: KeptEntry) => {
+    entries.set(entry.path, entry)
+    watchFolder(dirname(entry.path))
+  }
+  if (file !== undefined) watchFolder(git.common)
   check()
   return {
     breached: breach.signal,
     check,
-    begin(kept) {
+    begin(kept, folder) {
+      const [top, common] = [git.top, git.common].map(each => realPathIfAny(each) ?? each) as [string, string]
       for (const path of kept) {
-        const folders = [git.top, git.common].map(folder => realPathIfAny(folder) ?? folder)
-        if (entries.has(path) || !folders.some(folder => isInside(path, folder))) continue
-        entries.set(path, { path, id: idOf(path), content: readRegularFileNow(path), isOpen: false })
-        watchFolder(dirname(path))
+        // Of folders only those of a main checkout's repository can be replaced beside an agent, and put back.
+        const isFolder = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+        if (
+          entries.has(path) ||
+          !(isInside(path, common) ? !isFolder || file !== undefined : !isFolder && isInside(path, top))
+        )
+          continue
+        add({ path, id: idOf(path), isFolder, content: readRegularFileNow(path), isOpen: false })
       }
+      saveEntries(folder, [...entries.values()])
+    },
+    goOn(scratch) {
+      for (const entry of readEntries(scratch)) add(entry)
+      check()
     },
     [Symbol.dispose]: () => {
       for (const watcher of watchers.values()) watcher.close()

@@ -182,10 +182,29 @@ function decode(path: string): string {
 export interface KeptEntry {
   path: string
   id: string | undefined
-  /** Undefined for a folder. */
+  isFolder: boolean
+  /** Undefined for a folder, and for a file that is too large to keep. */
   content: Buffer | undefined
   /** It is not mounted any more. */
   isOpen: boolean
+}
+
+const SAVED = 'kept-entries.json'
+
+export function saveEntries(folder: string, entries: readonly KeptEntry[]): void {
+  const plain = entries.map(({ content, ...entry }) => ({ ...entry, content: content?.toString('base64') }))
+  writeFileSync(join(folder, SAVED), JSON.stringify(plain), { mode: 0o600 })
+}
+
+/** What was saved in a folder below this one. */
+export function readEntries(scratch: string): KeptEntry[] {
+  const folders = existsSync(scratch) ? readdirSync(scratch) : []
+  const text = folders.map(name => readRegularFileNow(join(scratch, name, SAVED))?.toString()).find(Boolean)
+  const plain = (text === undefined ? [] : JSON.parse(text)) as (Omit<KeptEntry, 'content'> & { content?: string })[]
+  return plain.map(({ content, ...entry }) => ({
+    ...entry,
+    content: content === undefined ? undefined : Buffer.from(content, 'base64'),
+  }))
 }
 
 /** Which file or folder is there, whatever is in it. */
@@ -195,11 +214,15 @@ export function idOf(path: string): string | undefined {
 }
 
 /** Puts a file back as it was unless only harmless settings differ, and empties a folder of what was not there. Nothing is lost. */
-export function settle({ path, content }: KeptEntry, common: string, log: (line: string) => void): void {
+export function settle({ path, isFolder, content }: KeptEntry, common: string, log: (line: string) => void): void {
   // The repository is gone, and with it what could be written there.
   if (!isAnything(dirname(path))) return
   if (path === join(common, 'worktrees')) {
     settleWorktrees(path, log)
+    return
+  }
+  if (!isFolder && content === undefined) {
+    log(`${path} was replaced while an agent could write there, and is too large to compare: look at it`)
     return
   }
   const now = readRegularFileNow(path, undefined, { follow: false })

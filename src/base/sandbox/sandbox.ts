@@ -113,7 +113,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   closeInherited()
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
     const mounts = mountsFor(starting, { settings, needs, reading, scratch, env, readGitSettings })
-    gitGuard.begin(mounts.kept)
+    gitGuard.begin(mounts.kept, scratch.root)
     watched.push(...mounts.copied.filter(({ renewed }) => renewed.length > 0).map(watchCopy))
     if (bubblewrap.kind === 'seatbelt') return wrapInSeatbelt(starting, mounts)
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }
@@ -191,6 +191,7 @@ export function adoptSandbox(
   { reading, log }: Pick<Opening, 'reading' | 'log'>,
 ): Pick<Sandbox, 'breached' | 'isWall'> & AsyncDisposable {
   const guard = guardGit(settings.git, { reading, log, isAdopted: true })
+  if (settings.scratch !== undefined) guard.goOn(settings.scratch)
   const close = async () => {
     guard[Symbol.dispose]()
     if (!reading) removePlanted(settings, { before: readSavedBefore(settings.scratch)[0]?.before, log })

@@ -118,7 +118,7 @@ test('settings that an agent could have written in a file that git outside has p
   const host = (...args: string[]) => execFileSync('git', ['config', ...args], { cwd: top, env: bareEnv(home) })
   const said: string[] = []
   using guard = guardGit(git, { reading: false, log: line => said.push(line) })
-  guard.begin([config, join(git.own, 'hooks')])
+  guard.begin([config, join(git.own, 'hooks')], home)
   host('branch.main.description', 'mine')
   guard.check()
   assert.match(`${guard.breached.reason}`, /config was replaced meanwhile/)
@@ -174,4 +174,44 @@ test('a folder without git is looked at again when a repository appears in it or
     assert.equal(files.length, 1)
     assert.deepEqual(files, openGitSettings()({ top }, { HOME: home }).files)
   }
+})
+
+test('a daemon that adopts an agent in the main checkout finds settings that were replaced while none ran', t => {
+  const [top, scratch] = [gitProject(t), tempDir(t)]
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  const config = join(git.own, 'config')
+  const before = readFileSync(config, 'utf8')
+  mkdirSync(join(scratch, 'box'))
+  {
+    using guard = guardGit(git, { reading: false, log: () => undefined })
+    guard.begin([config], join(scratch, 'box'))
+  }
+  execFileSync('git', ['config', 'core.fsmonitor', 'evil'], { cwd: top, env: bareEnv(scratch) })
+  using adopted = guardGit(git, { reading: false, log: () => undefined, isAdopted: true })
+  adopted.goOn(scratch)
+  assert.equal(adopted.breached.aborted, true)
+  assert.equal(readFileSync(config, 'utf8'), before)
+})
+
+test('of a worktree the files are guarded that git reads there, and no folder of the shared repository', t => {
+  const [top, scratch] = [gitProject(t), tempDir(t)]
+  const tree = join(scratch, 'tree')
+  execFileSync('git', ['worktree', 'add', '-q', tree], { cwd: top, env: bareEnv(scratch), stdio: 'pipe' })
+  const common = join(top, '.git')
+  const git = { top: tree, own: join(common, 'worktrees/tree'), common }
+  const pointer = join(tree, '.git')
+  const said: string[] = []
+  using guard = guardGit(git, { reading: false, log: line => said.push(line) })
+  guard.begin([common, pointer, join(common, 'refs/heads')], scratch)
+  renameSync(join(common, 'refs/heads'), join(common, 'refs/moved'))
+  renameSync(join(common, 'refs/moved'), join(common, 'refs/heads'))
+  guard.check()
+  assert.equal(guard.breached.aborted, false)
+  const text = readFileSync(pointer, 'utf8')
+  rmSync(pointer)
+  writeFileSync(pointer, 'gitdir: /tmp/evil\n')
+  guard.check()
+  assert.equal(guard.breached.aborted, true)
+  assert.equal(readFileSync(pointer, 'utf8'), text)
+  assert.match(said[0] ?? '', /\.git is as it was/)
 })
