@@ -63,7 +63,9 @@ export function guardGit(
       if (id === entry.id && !entry.isOpen) continue
       entry.isOpen = true
       breach.abort(
-        new Error(`${entry.path} was replaced meanwhile, so that it could write there; a new sandbox keeps it`),
+        new Error(
+          `${entry.path} was replaced meanwhile, as git config and git push -u do, so that the agent could have written there: it goes on in a new sandbox`,
+        ),
       )
       settle(entry, git.common, log)
       entry.id = idOf(entry.path)
