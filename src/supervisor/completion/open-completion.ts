@@ -14,7 +14,7 @@ import { findGitFolder } from '../../workspace/git/git-folder.ts'
 import { type JudgeDiff, keepJudge } from '../../workspace/verify/diff/judge-apart.ts'
 import { type GateSettings, readGateSettings, verifierCommands } from '../../workspace/verify/gate-settings.ts'
 import type { VerifyRequest } from '../../workspace/verify/request.ts'
-import { findUnchecked, hasCheckCommands } from '../../workspace/verify/unchecked.ts'
+import { findUnchecked, hasCheckCommands, withheldChecks } from '../../workspace/verify/unchecked.ts'
 import { verify } from '../../workspace/verify/verify.ts'
 import { chosenAgent, type SupervisorContext } from '../context.ts'
 import type { Proposals } from '../features/proposals.ts'
@@ -63,11 +63,16 @@ export function openCompletion(
   })
 
   async function settingsOf(session: SessionRow): Promise<CompletionSettings> {
-    const config = await configForSession(session, supervisor.prepareDeps)
+    const loaded = await loadConfigFor(session, supervisor.prepareDeps)
+    const { config } = loaded
     const { mode, strategy, review } = config.merge
     const gates = readGateSettings(config)
     return {
-      ...{ rounds: gates.rounds, verify: config.execution.verify, checks: hasCheckCommands(gates) },
+      ...{
+        rounds: gates.rounds,
+        verify: config.execution.verify,
+        checks: withheldChecks(loaded).length === 0 && hasCheckCommands(gates),
+      },
       allowsUnproven: gates.unproven === 'allow',
       allowsKnownFailures: gates.knownFailures === 'allow',
       merge: { mode, strategy, review: review === 'required' },
@@ -132,7 +137,7 @@ async function verifyWork(
       },
     )
   const second = secondAgent(chosen, loaded, session.project)
-  const unchecked = hasCheckCommands(gates) ? undefined : await findUnchecked(loaded, session.project)
+  const unchecked = await findUnchecked(loaded, session.project)
   await using sandbox = commandSandboxes(config, {
     ...{ project: session.project, paths },
     log: line => supervisor.log.info({ task: task.id }, line),

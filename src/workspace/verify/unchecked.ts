@@ -17,19 +17,32 @@ export function hasCheckCommands({ profile, commands }: Pick<GateSettings, 'prof
   return PROFILES[profile].commands.some(name => commands[name] !== undefined)
 }
 
+/**
+ * The checks that a project names itself and nobody has agreed to. Commands of the person for all projects do not stand in for them; those
+ * of a variable or a flag are meant for this work.
+ */
+export function withheldChecks({
+  config,
+  untrusted,
+  origin,
+}: Pick<LoadedConfig, 'config' | 'untrusted' | 'origin'>): string[] {
+  return PROFILES[readGateSettings(config).profile].commands
+    .map(name => `gates.${name}`)
+    .filter(key => untrusted.some(each => each === key) && !/^(flag|PCC_\w+)$/.test(origin(key)))
+}
+
 /** Says why no command checks the work in a project; undefined if one does. It reads files and runs nothing. */
 export async function findUnchecked(
-  { config, untrusted }: Pick<LoadedConfig, 'config' | 'untrusted'>,
+  loaded: Pick<LoadedConfig, 'config' | 'untrusted' | 'origin'>,
   project: string,
 ): Promise<Unchecked | undefined> {
-  const gates = readGateSettings(config)
-  if (hasCheckCommands(gates)) return undefined
   const quoted = quoteForShell(project)
-  const own = PROFILES[gates.profile].commands.filter(name => untrusted.includes(`gates.${name}`))
+  const own = withheldChecks(loaded)
   if (own.length > 0) {
-    const says = `you have not agreed to the checks of this project: ${own.map(name => `gates.${name}`).join(', ')}`
+    const says = `you have not agreed to the checks of this project: ${own.join(', ')}`
     return { why: 'untrusted', says, fix: `pcc trust ${quoted}` }
   }
+  if (hasCheckCommands(readGateSettings(loaded.config))) return undefined
   const found = await findChecks(project)
   if (found.length === 0) {
     const says = 'no command was found that builds or tests this project'

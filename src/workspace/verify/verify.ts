@@ -111,7 +111,9 @@ async function recordChecks(
   const round = { task_id: request.task.id, attempt: request.task.attempt, round: request.round }
   crashPoint('verify.before-row')
   await deps.store.transaction(tx => deps.store.evidence.put(round, checks, tx))
-  const result = resultOf(checks, subject)
+  const all = resultOf(checks, subject)
+  // Other commands say nothing about checks that a person has yet to agree to.
+  const result = { ...all, isProven: all.isProven && request.withheld !== true }
   deps.log.info({ ...round, status: result.status, gates: checks.map(gateAndStatus) }, 'a task was verified')
   return result
 }

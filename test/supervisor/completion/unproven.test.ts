@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { EscalationView, NeedsReply } from '../../../src/domain/escalation.ts'
 import type { StoredEvent } from '../../../src/domain/event.ts'
@@ -75,6 +75,18 @@ test('work of a project whose checks nobody agreed to stays on its branch, says 
 test('a project file that nobody trusts checks nothing, and the row says so', async t => {
   const settings = '[gates]\ntest = "true"\n'
   const world = await strictWorld(t, worker(['a.txt']), { ...CHECKS, '.perpetualcc.toml': settings })
+  await world.add('make a.txt')
+  await world.run()
+  await verified(world)
+  const [row] = await asked(world)
+  assert.match(row?.reason ?? '', /not agreed to the checks of this project: gates\.test.*pcc trust/s)
+  assert.throws(() => world.git('show', 'main:a.txt'))
+})
+
+test('a command of the person for all projects does not stand in for checks that a project names itself', async t => {
+  const settings = '[gates]\ntest = "true"\n'
+  const world = await strictWorld(t, worker(['a.txt']), { '.perpetualcc.toml': settings })
+  writeFileSync(join(dirname(world.runDir), 'config.toml'), '[gates]\ntest = "test -f a.txt"\n')
   await world.add('make a.txt')
   await world.run()
   await verified(world)
