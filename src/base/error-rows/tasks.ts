@@ -198,7 +198,7 @@ export const RUN_ERRORS = {
     exit: 1,
     http: 409,
     says: 'Run {id} is already over ({outcome}).',
-    next: 'Start another one with: pcc run',
+    next: 'Start another one with: pcc run {project}',
   },
   run_target_unknown: {
     exit: 2,

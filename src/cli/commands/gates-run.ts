@@ -92,7 +92,8 @@ export async function runGates({ target, only = [], profile, context }: RunGates
       onEnd: result => {
         if (context.json) return
         for (const line of resultLines(result, context.terminal)) context.out(line)
-        if (result.status !== 'passed') context.out(neutralOutput(result.output).trimEnd().replaceAll(/^/gm, '      '))
+        if (!['passed', 'skipped'].includes(result.status))
+          context.out(neutralOutput(result.output).trimEnd().replaceAll(/^/gm, '      '))
       },
     })
     if (results.length === 0 && !stop.signal.aborted) throw new AppError('gates_none', { project })
@@ -132,7 +133,7 @@ async function findTarget(target: string, context: CommandContext): Promise<Gate
 
 type ShownResult = Pick<
   Evidence,
-  'gate' | 'status' | 'command' | 'exit' | 'duration_ms' | 'findings' | 'tests' | 'cached'
+  'gate' | 'status' | 'command' | 'exit' | 'duration_ms' | 'findings' | 'tests' | 'cached' | 'output'
 >
 
 const MAX_FINDINGS = 10
@@ -157,7 +158,11 @@ function resultLines(result: ShownResult, { paint }: Terminal): string[] {
   })
   const rest = result.findings.length - shown.length
   const more = rest > 0 ? [`      and ${rest} more`] : []
-  return [`  ${paint(tone, glyph)} ${pad(result.gate, 12)} ${facts.join('  ')}`, ...shown, ...more]
+  const why =
+    result.status === 'skipped' && result.output !== ''
+      ? [`      ${paint('dim', neutral(result.output.trimEnd()))}`]
+      : []
+  return [`  ${paint(tone, glyph)} ${pad(result.gate, 12)} ${facts.join('  ')}`, ...why, ...shown, ...more]
 }
 
 function countTests(tests: NonNullable<ShownResult['tests']>): string {

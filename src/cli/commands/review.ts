@@ -200,8 +200,9 @@ function evidenceLines(evidence: readonly Check[], { paint }: Pick<Terminal, 'pa
   ]
 }
 
-function describeCheck({ command, exit, duration_ms, cached, status, tests }: Check): string {
+function describeCheck({ command, exit, duration_ms, cached, status, tests, output }: Check): string {
   const parts = [
+    ...(status === 'skipped' && output !== '' ? [`skipped. ${firstLine(output)}`] : []),
     ...(command === null ? [] : [neutral(command)]),
     ...(exit === null || exit === 0 ? [] : [`exit ${exit}`]),
     ...(tests === null ? [] : [counted(tests.length, 'test')]),

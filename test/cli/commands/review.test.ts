@@ -74,7 +74,19 @@ async function seedRows(pcc: Pcc, project: string, { base, top }: { base: string
       ...{ command: 'npm test', exit: 0, duration_ms: 2_000, output: 'ok', findings: [], tests: null, cached: false },
       created_at: 1,
     }
-    await store.evidence.put({ task_id: id, attempt: 1, round: 1 }, [check], tx)
+    const skipped: NewEvidence = {
+      ...{
+        ...check,
+        gate: 'regression',
+        kind: 'regression',
+        status: 'skipped',
+        command: null,
+        exit: null,
+        duration_ms: 0,
+      },
+      output: 'Not compared: nobody knows the tests before the work.',
+    }
+    await store.evidence.put({ task_id: id, attempt: 1, round: 1 }, [check, skipped], tx)
     await openEscalations({ store, clock }).record(
       {
         ...{ kind: 'review', session_id: session, project, task: 'add new.txt', call_id: '', tool: 'review' },
@@ -109,6 +121,8 @@ test('a person sees the diff and the evidence of work that waits for review, and
   const shown = await pcc.run(['review', id])
   assert.ok(!shown.stdout.includes('\u001b'), 'nothing in it reaches a terminal as a command')
   assert.match(shown.stdout, /✓ test: npm test, 2.0s[\s\S]*new\.txt/)
+  assert.match(shown.stdout, /– regression: skipped\. Not compared: nobody knows/)
+  assert.match((await pcc.run(['gates', 'list', id])).stdout, /regression +skipped\n +Not compared: nobody knows/)
   assert.match(shown.stderr, new RegExp(`pcc review ${id} --approve`))
   const all = await pcc.run(['review'])
   assert.match(all.stdout, new RegExp(`^${id} add new.txt .*\n\nLook at one with: pcc review ${id}\n$`))

@@ -87,6 +87,7 @@ test('a run is paused, goes on, and is stopped after what is at work', async t =
   assert.deepEqual([outcome, tasks], ['interrupted', { done: 1, ready: 2 }])
   const { status, body } = await world.call('POST', `/runs/${id}/stop`, {})
   assert.deepEqual([status, body.error.code], [409, 'run_over'])
+  assert.match(body.error.next, /^Start another one with: pcc run \/\S+$/)
 })
 
 for (const limit of [undefined, 1]) {
