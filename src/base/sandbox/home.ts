@@ -103,7 +103,7 @@ function withoutAddressLogins(text: string): string {
 
 const GIT_SECTION = /^\s*\[[^\]"]*("(?:[^"\\]|\\.)*")?\s*\]/
 const GIT_LOGIN =
-  /^\s*\w*(extraheader|password|passwd|smtppass|token|secret)\w*\s*=|^\s*helper\s*=.*(pass|token|secret)/i
+  /^\s*[\w-]*(extraheader|password|passwd|smtppass|token|secret|cookie|api-?key)[\w-]*\s*=|^\s*([\w-]*-)?(pass|pwd|auth|key)\s*=|^\s*helper\s*=.*(pass|pwd|token|secret)|=\s*"?[^\s"':/@]+:[^\s"':@]+@/i
 
 /** Settings of git without what is a login: a header, a password, or an address with one in it, also as the name of a section. */
 function withoutGitLogins(text: string): string {

@@ -314,6 +314,26 @@ sandboxed(
   },
 )
 
+sandboxed('of the settings of git it reads no login, in whatever form git takes one', async t => {
+  const home = tempDir(t)
+  const secrets = [
+    '[github]\n\toauth-token = PLANTED',
+    '[bitbucket]\n\tapp-password = PLANTED',
+    '[gitea]\n\tapi-key = PLANTED',
+    '[imap]\n\tpass = PLANTED',
+    '[http]\n\tproxy = me:PLANTED@proxy:8080',
+    '[remote "y"]\n\turl = me:PLANTED@host:x',
+    '[credential]\n\thelper = "!f() { echo pwd=PLANTED; }; f"',
+  ]
+  const kept = '[user]\n\tname = Ann\n[url "git@host:"]\n\tinsteadOf = gh:\n[remote "z"]\n\turl = git@host:x/y.git\n'
+  writeFileSync(join(home, '.gitconfig'), `${kept}${secrets.join('\n')}\n`)
+  const { agent, sh } = await inSandbox(t, { project: gitProject(t), home })
+  const { out } = await sh('cat ~/.gitconfig')
+  await agent.end()
+  assert.doesNotMatch(out, /PLANTED/)
+  assert.ok(out.startsWith(kept.trim()), out)
+})
+
 sandboxed('what the person notes about a branch while an agent works stays', async t => {
   const [project, home] = [gitProject(t), tempDir(t)]
   const host = (...args: string[]) => execFileSync('git', args, { cwd: project, env: bareEnv(home), encoding: 'utf8' })
