@@ -12,6 +12,7 @@ import {
   optionLines,
   QUESTION_WIDTH,
   questionOf,
+  readQuestions,
   reviewedTask,
   type ShownEscalation,
   type ShownRows,
@@ -122,7 +123,9 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
   const waiting = rows.filter(isDecision)
   if (waiting.length === 0) return []
   const review = waiting.find(({ kind }) => kind === 'review')
-  const question = waiting.find(({ kind }) => kind === 'question')
+  const questions = waiting.filter(({ kind }) => kind === 'question')
+  const question = questions.find(row => readQuestions(row).length <= 1)
+  const several = questions.find(row => readQuestions(row).length > 1)
   const yesOrNo = (['permission', 'error'] as const).flatMap(wanted => {
     const rows = waiting.filter(({ kind }) => kind === wanted)
     const shown = rows.find(row => isListedWhole(row, width))
@@ -138,6 +141,13 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
     ...yesOrNo,
     ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
     ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
+    ...(several
+      ? [
+          `pcc respond ${several.number} ${readQuestions(several)
+            .map((_, at) => `"answer ${at + 1}"`)
+            .join(' ')}`,
+        ]
+      : []),
   ]
   return [
     ...commands.map((command, index) => `${index === 0 ? 'Respond with' : '          or'}: ${command}`),

@@ -284,7 +284,7 @@ test('what is parked is listed with its number: a call with its risk, a question
   assert.match(stdout, /│ 4 │ s-aaaaaa │ Q&A {3}│ Too long to keep +│/)
   assert.match(
     stdout,
-    /\nRespond with: pcc respond 1 --approve\n {10}or: pcc respond 1 --deny\n {10}or: pcc respond 2 "your words, or the number of an option"\nOr interactive: pcc respond 1 --interactive\n$/,
+    /\nRespond with: pcc respond 1 --approve\n {10}or: pcc respond 1 --deny\n {10}or: pcc respond 2 "your words, or the number of an option"\n {10}or: pcc respond 3 "answer 1" "answer 2"\nOr interactive: pcc respond 1 --interactive\n$/,
   )
 })
 
