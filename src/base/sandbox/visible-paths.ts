@@ -253,7 +253,7 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
   const { top, own, common } = git
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
   if (own === common) {
-    const kept = inCommon('config', 'config.worktree', 'hooks', 'worktrees', 'modules', BORROWED)
+    const kept = inCommon('config', 'config.worktree', ...CLOSED, BORROWED)
     // A `.git` that is a file leads git to the repository, and could lead it to one of the agent's own.
     if (lstatSync(join(top, '.git'), { throwIfNoEntry: false })?.isFile()) kept.push(join(top, '.git'))
     // The folder itself is mounted too: a mounted directory cannot be moved away. Those that sandboxes of worktrees mount must not be either:
@@ -269,6 +269,9 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
     regained: [own, ...inCommon(...SHARED, ...branchFolders(branches))],
   }
 }
+
+/** In these folders of a main checkout git finds what it runs, other checkouts, and where it fetches and pushes: before 2005 in `remotes` and `branches`. */
+const CLOSED = ['hooks', 'worktrees', 'modules', 'remotes', 'branches']
 
 /** Here a repository names others whose objects it reads. No commit writes here. */
 const BORROWED = 'objects/info'
@@ -298,7 +301,7 @@ function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): 
     [...others, ...ofBranches].map(name => join(common, name)),
     [common],
   )
-  const ofMode = own === common ? ['hooks', 'worktrees', 'modules'] : ['objects', 'refs', 'logs/refs', ...others]
+  const ofMode = own === common ? CLOSED : ['objects', 'refs', 'logs/refs', ...others]
   for (const name of [...ofMode, BORROWED]) mkdirSync(join(common, name), { recursive: true })
   if (own === common) keepWorktreesFolder(common)
   for (const name of own === common ? [] : ofBranches) {

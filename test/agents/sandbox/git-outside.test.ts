@@ -89,3 +89,15 @@ sandboxed(
     await agent.end()
   },
 )
+
+sandboxed(
+  'in the main checkout no remote can be written in the ways of an old git, also where there is none yet',
+  async t => {
+    const project = gitProject(t)
+    const { agent, start } = await inSandbox(t, { project, settings: { git: await findGitFolder(project) } })
+    const tries =
+      'for f in remotes branches; do mkdir -p .git/$f; (echo "URL: cache.git" > .git/$f/origin) 2>/dev/null && echo wrote $f; done; echo tried'
+    assert.equal(await text(start('/bin/sh', '-c', tries).stdout as Readable), 'tried\n')
+    await agent.end()
+  },
+)
