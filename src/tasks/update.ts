@@ -74,7 +74,8 @@ async function forceOne(task: Task, move: Move, deps: TasksTxDeps): Promise<Task
   if (isAlreadySo) return task
   const session = task.run_id === null ? task.session_id : null
   if (session !== null && isBegun(task)) throw new AppError('task_at_work', { id: task.id, session })
-  const moved = await moveTask(task, { ...move, anew: isBegun(task) }, deps)
+  const reason = move.to === 'done' ? await nameUnmerged(task, move.reason, deps) : move.reason
+  const moved = await moveTask(task, { ...move, reason, anew: isBegun(task) }, deps)
   const why = { reason: `a person set the task to ${move.to}`, at: deps.clock.now() }
   // The agent of finished work is gone, so nothing else ends the question about that work.
   const isFinished = task.state === 'verifying' || task.state === 'merging'
@@ -83,6 +84,32 @@ async function forceOne(task: Task, move: Move, deps: TasksTxDeps): Promise<Task
   // Whether the task needs what was refused earlier shows when it is done anew.
   await deps.store.escalations.withdrawRefused(task.id, why, deps.tx)
   return (await deps.store.tasks.swap(moved, { retries: 0, result: null }, deps.tx)) ?? moved
+}
+
+/**
+ * The reason of a task that a person calls done, with where its work is if that is in no branch of theirs. Work that waits for its merge
+ * is not taken out of the queue by that: it is refused, because the person wants the work in.
+ */
+async function nameUnmerged(
+  { id, state }: Task,
+  reason: string | undefined,
+  { store, tx }: TasksTxDeps,
+): Promise<string | undefined> {
+  const merge = state === 'merging' ? await store.merges.open(id, tx) : undefined
+  if (merge) {
+    const next =
+      merge.state === 'review'
+        ? `Let it in with: pcc review ${id} --approve.`
+        : 'It is done by itself as soon as it is merged; see: pcc merge list.'
+    throw new AppError('task_merging', { id, target: merge.target, why: merge.reason ? `: ${merge.reason}` : '', next })
+  }
+  const [worktree] = await store.worktrees.list({ task: id, states: ['live'] }, tx)
+  const landed = await store.merges.list({ task: id, states: ['merged', 'proposed'] }, tx)
+  if (!worktree || landed.some(({ attempt }) => attempt === worktree.attempt)) return reason
+  const isFinished = state === 'verifying' || state === 'merging'
+  const take = isFinished ? `; take it with: git merge ${worktree.branch}` : ''
+  const where = `its work is not merged: see it with pcc diff ${id}${take}`
+  return reason === undefined ? where : `${reason}; ${where}`
 }
 
 function canCancel({ state }: Task): boolean {

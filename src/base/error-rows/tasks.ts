@@ -69,6 +69,12 @@ export const TASK_ERRORS = {
     says: 'Task {id} cannot come after {blocker}: {path} would wait for itself forever.',
     next: 'Leave one of these dependencies out. Nothing was changed.',
   },
+  task_merging: {
+    exit: 1,
+    http: 409,
+    says: 'Task {id} is not done yet: its work waits to be merged into {target}{why}.',
+    next: '{next} To leave its work out, type: pcc merge abort {id} && pcc task done {id}',
+  },
   task_moved: {
     exit: 1,
     http: 409,

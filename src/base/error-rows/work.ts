@@ -310,7 +310,7 @@ export const WORKSPACE_ERRORS = {
     exit: 2,
     http: 409,
     says: 'Merge {id} of task {task} is {state} and cannot be changed this way.',
-    next: 'See its state with: pcc merge list --all. See its task with: pcc task show {task}',
+    next: 'See its task with: pcc task show {task}. {next}',
   },
   merge_moved: {
     exit: 1,

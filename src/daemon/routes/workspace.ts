@@ -181,11 +181,11 @@ export function mergeActions(daemon: DaemonContext) {
         supervisor.completion.look(merge.task_id)
       } else if (GIVEN_UP.has(merge.state) && (task?.state === 'merging' || task?.state === 'verifying')) {
         await supervisor.completion.again(merge.task_id)
-      } else throw refusal(merge)
+      } else throw await refusal(merge, daemon)
       return showMerge(merge, daemon)
     },
     async abort(merge: Merge): Promise<MergeView> {
-      if (!CAN_BE_CALLED_OFF.has(merge.state)) throw refusal(merge)
+      if (!CAN_BE_CALLED_OFF.has(merge.state)) throw await refusal(merge, daemon)
       const patch = { state: 'aborted', reason: 'called off by a person', updated_at: Date.now() } as const
       if (!(await store.transaction(tx => store.merges.move(merge, patch, tx)))) {
         throw new AppError('merge_moved', { id: merge.id })
@@ -202,8 +202,16 @@ const GIVEN_UP: ReadonlySet<MergeState> = new Set(['failed', 'aborted', 'conflic
 /** A merge that is landing may be reaching its target right now, and a conflict is with the task's conversation. */
 const CAN_BE_CALLED_OFF: ReadonlySet<MergeState> = new Set(['queued', 'waiting', 'review', 'rebasing', 'verifying'])
 
-function refusal({ id, task_id, state }: Merge): AppError {
-  return new AppError('merge_not_so', { id, task: task_id, state })
+/** Work that was given up is where it was: what its task came to says whether pcc or git brings it in. */
+async function refusal({ id, task_id: task, attempt, branch, state, target }: Merge, { store }: DaemonContext) {
+  const isOver = GIVEN_UP.has(state) && (await store.tasks.get(task))?.state === 'done'
+  const isLive = isOver && (await store.worktrees.get({ task, attempt }))?.state === 'live'
+  const next = !isOver
+    ? 'See its state with: pcc merge list --all'
+    : isLive
+      ? `Take its work into ${target}, in the project, with: git merge ${branch}`
+      : `Its work is kept; make its branch again with: pcc worktree restore ${task}`
+  return new AppError('merge_not_so', { id, task, state, next })
 }
 
 /** Finds a merge by its number, or the newest merge of a task by the task's id or the beginning of it. */

@@ -97,8 +97,15 @@ function newStory(id: string): TaskStory {
 
 function storyChange(event: StoredEvent, { last }: TaskStory): Partial<TaskStory> {
   switch (event.kind) {
-    case 'task.finished':
-      return { last: 'done', ended_at: event.time, note: event.body.result ?? event.body.reason ?? null }
+    case 'task.finished': {
+      const { result = null, reason = null } = event.body
+      // What a person said of it, or where its work is that they left out, counts more than what the agent said before.
+      return {
+        last: 'done',
+        ended_at: event.time,
+        note: event.actor === 'human' ? (reason ?? result) : (result ?? reason),
+      }
+    }
     case 'task.failed':
       return { last: 'failed', ended_at: event.time, note: event.body.reason ?? event.body.result ?? null }
     case 'task.started':

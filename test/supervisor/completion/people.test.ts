@@ -32,6 +32,8 @@ test('where a review is required nothing is merged before a person has looked, a
   assert.deepEqual([asked.kind, asked.input.task], ['review', task])
   assert.match(asked.reason, new RegExp(`pcc review ${task}`))
   assert.throws(() => world.git('show', 'main:a.txt'))
+  const { body: said } = await world.call('POST', `/tasks/${task}/done`, {})
+  assert.match(said.error.next, new RegExp(`^Let it in with: pcc review ${task} --approve`))
   const { body: diff } = await world.call('GET', `/tasks/${task}/diff`)
   assert.deepEqual([diff.source, diff.files[0].path], ['worktree', 'a.txt'])
   await world.call('POST', `/escalations/${asked.number}/answer`, { verdict: 'deny', reason: 'make it better' })

@@ -129,9 +129,15 @@ function addStateCommands(task: Command): void {
         }
         const stranded = name === 'cancel' ? await strandedLines(tasks, client) : []
         const begin = name === 'reset' ? await howToBegin(tasks, client) : []
-        show({ tasks }, () => [...tasks.map(taskLine), ...stranded, ...begin])
+        show({ tasks }, () => [...tasks.flatMap(task => stateLines(task, reason)), ...stranded, ...begin])
       })
   }
+}
+
+/** The new state of a task; of one that is done also what the daemon adds to the person's reason: where its work is. */
+function stateLines(task: TaskView, given: string | undefined): string[] {
+  const isNews = task.state === 'done' && task.reason !== null && task.reason !== given
+  return [taskLine(task), ...(isNews ? [`  ${neutral(task.reason ?? '')}`] : [])]
 }
 
 /** How tasks that were reset begin where no run is under way that takes them. */
