@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
 import type { SessionView } from '../../domain/api.ts'
+import type { RunDetail } from '../../domain/run.ts'
 import { openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
 import { commandContext } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { nameOf, resumeCommand } from '../render/format.ts'
-import { cancelSchedule, isScheduleId, stopRun } from './run/control.ts'
+import { cancelSchedule, isScheduleId, stoppedInRun, stopRun } from './run/control.ts'
 
 /** `pcc stop`: ends a session and everything its agent started, or a run. */
 export function addStopCommand(program: Command): void {
@@ -26,9 +27,6 @@ export function addStopCommand(program: Command): void {
       if (json) return out(JSON.stringify(session, null, 2))
       out(`Session stopped: ${nameOf(session)}`)
       if (session.run_id === undefined) return out(`Go on with: ${resumeCommand(session)}`)
-      const { run_id } = session
-      out(
-        `Its run begins no other task. Let it go on with: pcc resume ${run_id}. Or end it now: pcc stop ${run_id} --now`,
-      )
+      out(stoppedInRun(session.id, await client.request<RunDetail>('GET', `/runs/${session.run_id}`)))
     })
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { stoppedInRun } from '../../../src/cli/commands/run/control.ts'
 import { projectFolderName } from '../../../src/workspace/worktrees/worktree.ts'
 import { named } from '../../supervisor/runs/scripts.ts'
 import { scriptedAgent, type Turn } from '../../supervisor/session/scripted-agent.ts'
@@ -101,6 +102,31 @@ test('without git several at once are done one at a time, and the run says why',
   open('two')
   assert.equal((await over(id)).outcome, 'complete')
 })
+
+for (const parallel of [1, 2])
+  test(`a person who stops one of ${parallel} sessions at work is told whether its run is over, and how to go on`, async t => {
+    const { add, run, begun, open, detail, over, call, project } = await world(t, ['users', 'posts'])
+    for (const name of ['users', 'posts', 'docs']) await add(name)
+    const { id } = await run({ parallel })
+    await Promise.all(parallel === 1 ? [begun('users')] : [begun('users'), begun('posts')])
+    const { attempts } = await detail(id)
+    const session = attempts[0]?.session_id ?? ''
+    assert.equal((await call('POST', `/sessions/${session}/stop`, {})).status, 200)
+    const told = stoppedInRun(session, await detail(id))
+    const command = /: (pcc r[^ ]+ [^ ]+?)\.?( |$)/.exec(told)?.[1]
+    if (parallel === 1) {
+      assert.match(told, /^Its run ends with it/)
+      assert.equal(command, `pcc run ${project}`)
+      assert.equal((await over(id)).outcome, 'interrupted')
+      assert.equal(stoppedInRun(session, await detail(id)), told)
+    } else {
+      assert.match(told, /^Its run begins no other task/)
+      assert.equal(command, `pcc resume ${id}`)
+      assert.equal((await call('POST', `/runs/${id}/resume`, {})).status, 200)
+      for (const name of ['users', 'posts']) open(name)
+      await over(id)
+    }
+  })
 
 test('a run that is stopped now stops all that it has at work, and gives it back', async t => {
   const { add, run, begun, open, titles, detail, over, call, agent } = await world(t, ['one', 'two', 'three'])

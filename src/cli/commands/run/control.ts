@@ -2,7 +2,7 @@ import { ownZone } from '../../../base/clock.ts'
 import { AppError } from '../../../base/errors.ts'
 import { neutral } from '../../../base/neutral.ts'
 import { RUN_EXITS } from '../../../domain/attempt.ts'
-import type { AttemptView, RunDetail, StartRun } from '../../../domain/run.ts'
+import type { AttemptNow, AttemptView, RunDetail, StartRun } from '../../../domain/run.ts'
 import type { ScheduleView, SetSchedule } from '../../../domain/schedule.ts'
 import { formatSchedule } from '../../../tasks/view.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
@@ -11,7 +11,7 @@ import { followRun } from '../../live/follow.ts'
 import { counted, duration, nameProjects } from '../../render/format.ts'
 import { cut, firstLine, type Terminal } from '../../render/text.ts'
 import { targetText } from './format.ts'
-import { runNews, runSummaryLines } from './lines.ts'
+import { againCommand, runNews, runSummaryLines } from './lines.ts'
 
 export interface WatchRunDeps {
   client: DaemonConnection
@@ -106,6 +106,23 @@ export async function stopRun(run: RunDetail, now: boolean, { client, context }:
       : []),
   ])
 }
+
+/** What becomes of a run after a person has stopped one of its sessions. It has not noticed that yet, or is over already. */
+export function stoppedInRun(session: string, run: RunDetail): string {
+  const { id, state, attempts } = run
+  const goesOn = attempts.some(({ session_id, now }) => session_id !== session && now !== null && isAtWork(now))
+  if (state === 'ended' || (state === 'running' && !goesOn))
+    return `Its run ends with it, because nothing else of it is at work. Go on with: ${againCommand(run)}`
+  return `Its run begins no other task. Let it go on with: pcc resume ${id}. Or end it now: pcc stop ${id} --now`
+}
+
+/** Whether a run does not end before this attempt of it is over. */
+function isAtWork({ status, landing, resumes_at, decision, held_up }: AttemptNow): boolean {
+  if (resumes_at !== null) return true
+  return landing === null ? !RESTING.has(status) : decision === null && held_up === undefined
+}
+
+const RESTING: ReadonlySet<AttemptNow['status']> = new Set(['paused', 'rate_limited', 'waiting_input'])
 
 /** `pcc pause r-…`: no new task begins, and the task at work stops after the tool in flight. */
 export async function pauseRun(run: RunDetail, { client, context }: ControlDeps): Promise<void> {

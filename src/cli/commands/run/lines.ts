@@ -223,7 +223,8 @@ function nextSteps(run: RunDetail): string[] {
   }
 }
 
-function againCommand({ target, project }: RunDetail): string {
+/** The command that starts a run of the same target. */
+export function againCommand({ target, project }: RunDetail): string {
   if (target.kind === 'project') return `pcc run ${quoteForShell(shownPath(project, process.cwd(), undefined))}`
   return target.kind === 'task'
     ? `pcc run ${target.id}`
