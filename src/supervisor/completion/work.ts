@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { AppError } from '../../base/errors.ts'
 import { type CompletionProgress, NO_COMPLETION_PROGRESS, UNPROVEN } from '../../domain/evidence.ts'
 import type { Merge } from '../../domain/merge.ts'
@@ -105,6 +106,8 @@ export async function findCompletingTask(session: string, store: Store, tx?: Tx)
 
 /** Tells a person where the work is, how to correct it, and what to do then. */
 export function describeWorktree({ worktree, task }: FinishedWork): string {
+  if (worktree && !existsSync(worktree.top))
+    return `Restore its worktree with: pcc worktree restore ${task.id}, then say yes`
   return worktree
     ? `The work is in ${worktree.directory} on ${worktree.branch}: correct it there and commit, then say yes (or: pcc resume ${task.session_id})`
     : ''

@@ -299,12 +299,18 @@ function isPausedByPerson({ status_reason }: SessionRow): boolean {
 
 /** A session whose worktree somebody has deleted cannot go on: that has to be mended before its row can be answered. */
 async function noteLostWorktrees(needs: Need[], { standing, store }: Facts): Promise<void> {
-  const places = new Map(standing.map(({ id, options }) => [id, options.place]))
+  const stood = new Set(standing.map(({ id }) => id))
+  // The session of finished work is over: it does not stand.
+  const over = needs.flatMap(({ session_id: id }) => (id === null || stood.has(id) ? [] : id))
+  const sessions = [...standing, ...(over.length > 0 ? await store.sessions.of([...new Set(over)]) : [])]
+  const places = new Map(sessions.map(({ id, options }) => [id, options.place]))
   for (const need of needs) {
     const place = need.session_id === null ? undefined : places.get(need.session_id)
     if (!place || (await hasWorktree(place, store.worktrees))) continue
-    need.text = `${need.text} (its worktree is gone; restore it, then: ${need.next})`
-    need.next = `pcc worktree restore ${place.task}`
+    const restore = `pcc worktree restore ${place.task}`
+    const then = need.text.includes(restore) ? ': ' : ' (its worktree is gone; restore it, then: '
+    need.text = `${need.text}${then}${need.next}${then.startsWith(':') ? '' : ')'}`
+    need.next = restore
   }
 }
 

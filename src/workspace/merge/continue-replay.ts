@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { quoteForShell } from '../../base/words.ts'
 import type { Conflict } from '../../domain/merge.ts'
 import type { Worktree } from '../../domain/worktree.ts'
@@ -32,7 +33,8 @@ export async function continueRebase(worktree: Pick<Worktree, 'top' | 'branch'>)
   const { top } = worktree
   const folder = await findGitFolder(top)
   if (!folder || !(await isOwnWorktree({ top, repository: folder.common }))) {
-    return { kind: 'broken', why: `${top} is not the worktree that was made there` }
+    const why = existsSync(top) ? 'is not the worktree that was made there' : 'is gone'
+    return { kind: 'broken', why: `${top} ${why}` }
   }
   const { replay } = await readNote(top)
   if (!replay) return { kind: 'none' }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DAY_MS } from '../../base/clock.ts'
 import { AppError } from '../../base/errors.ts'
-import { AT_WORK, OPEN_STATES } from '../../domain/task.ts'
+import { AT_WORK, OPEN_STATES, type Task } from '../../domain/task.ts'
 import { PRESENT_WORKTREES, type Worktree, type WorktreeForecast, type WorktreeRow } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import { git } from '../git/git.ts'
@@ -27,7 +27,7 @@ export interface Worktrees {
 
 /** Opens the worktrees of this installation. Changing one whose task is being worked on is refused. */
 export function openWorktrees(deps: WorktreeDeps): Worktrees {
-  const { worktrees, tasks } = deps.store
+  const { worktrees, tasks, escalations } = deps.store
   const show = async (ref: string) => {
     const rows = await worktrees.list({ task: ref })
     if (rows.length > 0) return rows
@@ -37,12 +37,13 @@ export function openWorktrees(deps: WorktreeDeps): Worktrees {
     if (others.length > 0) throw new AppError('worktree_ambiguous', { ref, matches: [first, ...others].join(', ') })
     return matching
   }
-  const findIdle = async (ref: string, wanted: (row: WorktreeRow) => boolean) => {
+  const findIdle = async (ref: string, wanted: (row: WorktreeRow) => boolean, isForRestore = false) => {
     const rows = await show(ref)
     const [newest] = rows
-    const state = newest && (await tasks.get(newest.task))?.state
-    if (newest && AT_WORK.some(active => active === state)) {
-      throw new AppError('worktree_busy', { task: newest.task, state: state ?? '', path: newest.top })
+    const task = newest && (await tasks.get(newest.task))
+    const isAtWork = task !== undefined && AT_WORK.some(active => active === task.state)
+    if (newest && isAtWork && !(isForRestore && (await standsWithout(newest, task)))) {
+      throw new AppError('worktree_busy', { task: newest.task, state: task.state, path: newest.top })
     }
     const row = rows.find(wanted)
     if (!row) throw new AppError('worktree_not_so', { task: ref, state: newest?.state ?? 'removed' })
@@ -54,13 +55,20 @@ export function openWorktrees(deps: WorktreeDeps): Worktrees {
     const state = newest && (await tasks.get(newest.task))?.state
     const isOpen = OPEN_STATES.some(open => open === state)
     const isEmpty = (row: WorktreeRow) => isOpen && row.attempt === newest?.attempt && row.state === 'removed'
-    const row = await findIdle(ref, each => each.state === 'archived' || isDeleted(each) || isEmpty(each))
+    const row = await findIdle(ref, each => each.state === 'archived' || isDeleted(each) || isEmpty(each), true)
     if (!isDeleted(row)) return row
     const removal = await removeWorktree(worktreeOfRow(row), deps, { archive: true })
     if (removal.kind === 'kept') throw stillThereError(row, row, removal.why)
     return (await worktrees.get(row)) ?? row
   }
   const isDeleted = (row: WorktreeRow) => row.state === 'live' && isDirectoryDeleted(row)
+  /** Finished work whose directory is gone and that waits for a person: nothing happens to it before they answer. */
+  const standsWithout = async (row: WorktreeRow, { state, session_id }: Task) => {
+    const isFinished = state === 'verifying' || state === 'merging'
+    const isGone = isDeleted(row) || row.state === 'archived' || row.state === 'removed'
+    if (!isFinished || session_id === null || !isGone) return false
+    return (await escalations.list({ session: session_id, states: ['open'] })).length > 0
+  }
   const isPresent = ({ state }: WorktreeRow) => PRESENT_WORKTREES.some(name => name === state)
   return {
     show,

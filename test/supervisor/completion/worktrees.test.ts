@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { readWorktreeDeps } from '../../../src/daemon/context.ts'
+import { recoverWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { commitAll } from '../../support/world.ts'
 import { add, landWorld, write, writer } from './completion-world.ts'
 
@@ -134,3 +136,41 @@ test('work that is not to be verified lands on a target that has moved meanwhile
   assert.equal(world.git('show', 'main:other.txt'), 'by hand')
   await world.tidy()
 })
+
+for (const isArchived of [false, true])
+  test(`work whose worktree somebody deleted${isArchived ? ', and that a daemon archived,' : ''} waits with the command that restores it, and a yes goes on`, async t => {
+    let turns = 0
+    const agent = writer({
+      'a.txt': cwd => {
+        turns += 1
+        if (turns > 1) return write(cwd, 'a.txt', 'a\n')
+        rmSync(cwd, { recursive: true })
+        return 'Wrote a.txt.'
+      },
+    })
+    const world = await landWorld(t, agent)
+    world.settings['PCC_GATES_TEST'] = 'test -f a.txt'
+    const task = await world.add('make a.txt')
+    const { id } = await world.run()
+    await world.since(
+      id,
+      ({ kind, body }) => kind === 'session.noted' && 'text' in body && body.text.startsWith('A person has to look'),
+    )
+    const waiting = async () => (await world.call('GET', '/needs')).body.needs
+    const [need] = await waiting()
+    assert.match(
+      need.text,
+      /slot-1 is gone\. Restore its worktree with: pcc worktree restore .*, then say yes: pcc respond 1 --approve$/,
+    )
+    assert.equal(need.next, `pcc worktree restore ${task}`)
+    // A daemon that starts finds it gone.
+    if (isArchived) await recoverWorktrees(await readWorktreeDeps({ ...world.daemon, env: world.daemon.agentEnv }))
+    const { status, body } = await world.call('POST', `/worktrees/${task}/restore`, {})
+    assert.equal(status, 200, JSON.stringify(body))
+    const [again] = await waiting()
+    assert.equal(again.next, 'pcc respond 1 --approve')
+    await world.call('POST', '/escalations/1/answer', { verdict: 'allow' })
+    assert.equal((await world.over(id)).outcome, 'complete')
+    assert.equal(world.git('show', 'main:a.txt'), 'a')
+    await world.tidy()
+  })
