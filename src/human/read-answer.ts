@@ -40,7 +40,8 @@ function findProblem(texts: string[], questions: readonly QuestionItem[]): strin
   if (texts.length !== questions.length) {
     const asked = questions.length === 1 ? 'one question' : `${questions.length} questions`
     const given = texts.length === 1 ? 'one answer was' : `${texts.length} answers were`
-    return `it asks ${asked}, and ${given} given; put each into quotes`
+    const example = questions.map((_, index) => `"answer ${index + 1}"`).join(' ')
+    return `it asks ${asked}, and ${given} given; put ${questions.length === 1 ? 'it into quotes' : `each into quotes: ${example}`}`
   }
   const blank = texts.findIndex(text => text.trim() === '')
   return blank < 0 ? undefined : `the answer to ${JSON.stringify(questions[blank]?.question)} is empty`

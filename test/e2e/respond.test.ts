@@ -84,7 +84,7 @@ test('a parked question is answered by number or words, and what does not fit le
   assert.match(await failing('1', 'x'.repeat(65_537)), /the answer is longer than 64 KB/)
   assert.match(
     await failing('1', 'sky', 'blue'),
-    /it asks one question, and 2 answers were given; put each into quotes/,
+    /it asks one question, and 2 answers were given; put it into quotes/,
   )
   assert.match(await failing('2', 'red'), /There is no decision 2/)
   assert.match(

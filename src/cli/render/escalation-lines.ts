@@ -148,6 +148,11 @@ export function readQuestions({ kind, input }: AskedQuestion): QuestionItem[] {
   return kind === 'question' ? (Input.safeParse(input).data?.questions ?? []) : []
 }
 
+/** What stands for the answers in a command: one for each part of a question. */
+export function answerPlaces(row: AskedQuestion): string[] {
+  return readQuestions(row).map((_, index) => `"answer ${index + 1}"`)
+}
+
 /** A question in one line. */
 function questionLine(row: AskedQuestion): string {
   const [first, ...more] = readQuestions(row)

@@ -4,6 +4,7 @@ import type { RefusedSpeaker } from '../../domain/api.ts'
 import { isCutInput } from '../../domain/shown-request.ts'
 import { suggestionLine } from './ask-lines.ts'
 import {
+  answerPlaces,
   belowOf,
   changeLines,
   isDecision,
@@ -12,7 +13,6 @@ import {
   optionLines,
   QUESTION_WIDTH,
   questionOf,
-  readQuestions,
   reviewedTask,
   type ShownEscalation,
   type ShownRows,
@@ -123,9 +123,10 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
   const waiting = rows.filter(isDecision)
   if (waiting.length === 0) return []
   const review = waiting.find(({ kind }) => kind === 'review')
-  const questions = waiting.filter(({ kind }) => kind === 'question')
-  const question = questions.find(row => readQuestions(row).length <= 1)
-  const several = questions.find(row => readQuestions(row).length > 1)
+  const questions = Map.groupBy(
+    waiting.filter(({ kind }) => kind === 'question'),
+    row => answerPlaces(row).length > 1,
+  )
   const yesOrNo = (['permission', 'error'] as const).flatMap(wanted => {
     const rows = waiting.filter(({ kind }) => kind === wanted)
     const shown = rows.find(row => isListedWhole(row, width))
@@ -140,14 +141,11 @@ function responseHints(rows: ShownEscalation[], width: number): string[] {
   const commands = [
     ...yesOrNo,
     ...(review ? [`pcc review ${reviewedTask(review)}`] : []),
-    ...(question ? [`pcc respond ${question.number} "your words, or the number of an option"`] : []),
-    ...(several
-      ? [
-          `pcc respond ${several.number} ${readQuestions(several)
-            .map((_, at) => `"answer ${at + 1}"`)
-            .join(' ')}`,
-        ]
-      : []),
+    ...[false, true].flatMap(hasParts => {
+      const [row] = questions.get(hasParts) ?? []
+      const words = hasParts && row ? answerPlaces(row).join(' ') : '"your words, or the number of an option"'
+      return row ? [`pcc respond ${row.number} ${words}`] : []
+    }),
   ]
   return [
     ...commands.map((command, index) => `${index === 0 ? 'Respond with' : '          or'}: ${command}`),
