@@ -27,7 +27,7 @@ export async function recordDecision(entry: NewEscalation, { store, clock, tx }:
   const shared = dedup_key === null ? undefined : await store.escalations.shared(dedup_key, tx)
   // A call that was asked at a terminal until everybody left is the same ask, not another one.
   if (own && isSameCall(own, entry)) {
-    if (entry.state === 'denied') await store.escalations.refuse(own.number, tx)
+    if (entry.state === 'denied') await store.escalations.refuse(own.number, entry.bound ?? null, tx)
     return own.number
   }
   if (shared && (await hasJoined(shared, entry, { store, clock, tx }))) return shared.number

@@ -54,10 +54,10 @@ export function openEscalationStore(read: Kysely<Tables>): EscalationStore {
         .where('number', '=', number)
         .execute()
     },
-    refuse: async (number, tx) => {
+    refuse: async (number, bound, tx) => {
       const open = tx.db
         .updateTable('escalations')
-        .set({ state: 'denied', deadline: null })
+        .set({ state: 'denied', deadline: null, bound })
         .where('number', '=', number)
       await open.where('state', '=', 'open').execute()
     },

@@ -159,7 +159,7 @@ export interface EscalationStore {
   /** Records that the same request was made again. */
   repeat(number: number, again: RepeatedEscalation, tx: Tx): Promise<void>
   /** Denies a request that was asked at a terminal, because everybody left that terminal. */
-  refuse(number: number, tx: Tx): Promise<void>
+  refuse(number: number, bound: string | null, tx: Tx): Promise<void>
   /** Stores an answer. Returns true for the first answer to a row in the state `from`; a later one changes nothing. */
   answer(number: number, answer: StoredAnswer, tx: Tx): Promise<boolean>
   /** Allows the refused request of an approved row once, until a time; false if it was used already, or cannot be allowed. */

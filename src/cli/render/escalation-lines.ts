@@ -144,7 +144,7 @@ type AskedQuestion = Pick<Escalation, 'kind' | 'input' | 'target'>
 const Input = z.object({ questions: z.array(QuestionItem).min(1) })
 
 /** The questions stored in the row; none when they were too long to be stored. */
-export function readQuestions({ kind, input }: AskedQuestion): QuestionItem[] {
+function readQuestions({ kind, input }: AskedQuestion): QuestionItem[] {
   return kind === 'question' ? (Input.safeParse(input).data?.questions ?? []) : []
 }
 

@@ -35,7 +35,7 @@ interface PendingPage {
 
 /** The page of `pcc pending`: what waits, and below it what was refused because nobody was there. */
 export function pendingLines({ waiting, refused }: ShownRows, page: PendingPage): string[] {
-  const heading = 'Refused because nobody was there; the work goes on without it:'
+  const heading = 'Refused because nobody was there; nothing waits for your answer:'
   return [
     ...(waiting.length === 0
       ? ['Nothing waits for you.']
@@ -162,10 +162,11 @@ function meaningOf(row: ShownEscalation): { yes: string; no: string } {
 }
 
 function refusedHints(refused: ShownEscalation[]): string[] {
-  const number = (refused.find(({ again }) => again) ?? refused[0])?.number
-  if (!refused.some(({ again }) => again))
-    return [`Your word counts for the next time: pcc respond ${number} --approve`]
-  return [`Allow exactly this once and do its task again: pcc respond ${number} --approve --again`]
+  const once = refused.find(({ again }) => again)
+  if (once) return [`Allow exactly this once and do its task again: pcc respond ${once.number} --approve --again`]
+  const kept = refused.find(({ risk }) => risk !== 'HIGH')
+  if (kept) return [`Your word counts for the next time: pcc respond ${kept.number} --approve`]
+  return [`What you can do about it: pcc respond ${refused[0]?.number} --approve`]
 }
 
 function tableRows(row: ShownEscalation, now: number): Cell[][] {

@@ -68,6 +68,28 @@ test('a task that fails because of a refusal waits for a person, and a yes does 
   assert.deepEqual((await world.call('GET', '/needs')).body, { needs: [], refused: [], escalations: [] })
 })
 
+test('a request that was asked at a terminal until everybody left waits for a yes like one of a night', async t => {
+  const agent = pusher((_prompt, call) => (call === 2 ? { says: () => 'Pushed.' } : {}))
+  const world = await scriptedWorld(t, agent)
+  const held = agent.holdAt('tool')
+  const id = await world.start('push it')
+  const goOn = await held
+  const leave = world.terminals.attach(id)
+  goOn()
+  await world.when(id, ({ asks }) => asks[0]?.number !== undefined)
+  leave()
+  await world.ended(id, 1)
+  assert.equal((await world.view(id)).status, 'paused')
+  const { body } = await world.call('GET', '/needs')
+  assert.deepEqual(
+    body.needs.map(({ kind, next }: { kind: string; next: string }) => [kind, next]),
+    [['refused', 'pcc respond 1 --approve --again']],
+  )
+  await answer(world, { verdict: 'allow', again: true })
+  await world.when(id, ({ status }) => status === 'completed')
+  assert.deepEqual(await verdicts(world, id), ['deny by nobody', 'allow by human'])
+})
+
 test('the yes is used up by one call: the same request is refused again and waits anew', async t => {
   const world = await scriptedWorld(t, pusher())
   const id = await refused(world)
