@@ -11,13 +11,15 @@ import type { LiveSession, LiveSessionEnding, SessionContext, SessionDeps } from
 import { limited, paused, stopped, waitsForMending } from './endings.ts'
 import { hasMoneyBound } from './settings.ts'
 
-/**
- * The ending of a session whose account is closed: it waits without a process and outside of the line. It claimed no
- * task.
- */
+/** The ending of a session whose account is closed: it waits without a process and outside of the line. */
 export async function endingIfShut(live: LiveSession, deps: SessionDeps): Promise<LiveSessionEnding | undefined> {
   const admission = await deps.accounts.admits(live)
-  return admission.open ? undefined : { ...(await waitAtGate(admission, { live, deps })), task: undefined }
+  return admission.open ? undefined : withTaskOfRun(await waitAtGate(admission, { live, deps }), live)
+}
+
+/** A session that has not begun has claimed no task, but its run has done so for it: that one waits too. */
+function withTaskOfRun(ending: LiveSessionEnding, { row }: LiveSession): LiveSessionEnding {
+  return row.options.run ? ending : { ...ending, task: undefined }
 }
 
 /**
@@ -32,8 +34,7 @@ export async function beginTask(live: LiveSession, deps: SessionDeps): Promise<L
   const gateEnding = await endingIfShut(live, deps)
   if (gateEnding) return gateEnding
   const budgetEnding = await endingIfSpent(live, deps)
-  // A run has claimed the task already: it waits too.
-  if (budgetEnding) return live.row.options.run ? budgetEnding : { ...budgetEnding, task: undefined }
+  if (budgetEnding) return withTaskOfRun(budgetEnding, live)
   const { store, tasks } = deps
   const task = await store.transaction(async tx => {
     const claimed = (await tasks.claimNext(live.id, tx)) ?? (await taskClaimedByRun(live, deps, tx))

@@ -200,3 +200,33 @@ for (const how of ['stopped', 'paused'])
     await supervisor.runs.resume(id)
     assert.equal((await over(id)).outcome, 'complete')
   })
+
+test('a task that a run begins while the account is closed waits for the limit in every list, and goes on after it', async t => {
+  const resetsAt = Date.now() + 3_600_000
+  let isClosed = true
+  const limit = { source: 'result', message: 'full', resetsAt } as const
+  const agent = scriptedAgent(prompt =>
+    isClosed ? { failure: { kind: 'limit', message: 'full', limit } } : {},
+  )
+  const { project, add, run, since, over, store, pass } = await runWorld(t, agent)
+  makeRepository(project)
+  await add('full')
+  const { id } = await run({ parallel: 2 })
+  const limited = (sessions: number) => {
+    let ended = 0
+    return since(id, ({ kind, body }) => {
+      if (kind === 'session.ended' && 'status' in body && body.status === 'rate_limited') ended += 1
+      return ended === sessions
+    })
+  }
+  await limited(1)
+  const late = await add('late')
+  await limited(2)
+  const task = await store.tasks.get(late)
+  assert.deepEqual([task?.state, task?.reason], ['waiting', 'full'])
+  assert.ok((task?.wakes_at ?? 0) >= resetsAt - 1_000)
+  isClosed = false
+  pass(3_700_000)
+  assert.equal((await over(id)).tasks.done, 2)
+  assert.equal((await store.tasks.get(late))?.attempt, 1)
+})
