@@ -80,8 +80,12 @@ export type ReportedMemory = z.infer<typeof ReportedMemory>
 
 export const LimitsMet = z.object({
   hits: z.number(),
-  /** How long sessions waited for a limit; parallel waits are added up. */
+  /** How long work waited for a limit, by the clock: sessions that wait at the same time are counted once. */
   waited_ms: z.number(),
+  /** The same for a login that was refused. */
+  login_ms: z.number(),
+  /** The same for an account without credit. */
+  credit_ms: z.number(),
 })
 export type LimitsMet = z.infer<typeof LimitsMet>
 

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { limitsText } from '../../src/cli/commands/report-format.ts'
 import type { ScheduleRow } from '../../src/store/tables.ts'
 import { commitsIn } from '../../src/supervisor/report/counts.ts'
 import { tempDir } from '../support/world.ts'
@@ -26,7 +27,33 @@ test('a session that stood still for a limit before the time, or all through it,
     },
     { actor: 'daemon', subject: 's-200002', kind: 'session.resumed', time: until + HOUR, body: { reason: 'reset' } },
   ])
-  assert.equal((await report()).limits.waited_ms, limits.waited_ms + 2 * HOUR + (until - since))
+  assert.ok(limits.waited_ms > 0)
+  assert.equal((await report()).limits.waited_ms, until - since, 'what waits beside it is counted once, by the clock')
+})
+
+test('the time that work waited for a login is told as that, and is no limit', async t => {
+  const { store, report, since, project } = await aNight(t)
+  const { limits } = await report()
+  assert.deepEqual([limits.login_ms, limits.credit_ms], [0, 0])
+  const failed = (subject: string, from: number, to: number, failure: 'auth' | 'billing') =>
+    store.append([
+      {
+        ...{ actor: 'daemon', subject, kind: 'session.ended', time: since + from * MINUTE },
+        body: { status: 'paused', reason: 'not logged in', failure },
+      },
+      { actor: 'daemon', subject, kind: 'session.resumed', time: since + to * MINUTE, body: { reason: 'logged in' } },
+    ])
+  await failed('s-200001', -10, 2, 'auth')
+  await failed('s-200002', 1, 5, 'auth')
+  await failed('s-200003', 10, 11, 'billing')
+  const after = (await report()).limits
+  assert.deepEqual(after, { ...limits, login_ms: 5 * MINUTE, credit_ms: MINUTE })
+  assert.equal(
+    limitsText({ limits: { ...after, hits: 0, waited_ms: 2 * MINUTE } }),
+    '2m 0s waited for a limit that was met earlier, or by other work\n5m 0s waited for a login\n1m 0s waited for credit',
+  )
+  assert.match(limitsText({ limits: after }) ?? '', /^1 limit met, 1h 12m.* waited\n/)
+  assert.deepEqual((await report({ project })).limits, limits, 'of its own sessions only')
 })
 
 test('however many events there are, each counts once, and the loop turns meanwhile', async t => {

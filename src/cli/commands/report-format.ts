@@ -143,10 +143,16 @@ export function quotaLines({ quota, until }: Pick<Report, 'quota' | 'until'>): s
   })
 }
 
-/** `2 limits met, 1h 12m waited`; `undefined` when there was no limit. */
+/** `2 limits met, 1h 12m waited`, and a line each for a login and for credit; `undefined` when nothing was waited for. */
 export function limitsText({ limits }: Pick<Report, 'limits'>): string | undefined {
-  if (limits.hits === 0 && limits.waited_ms === 0) return undefined
-  return `${counted(limits.hits, 'limit')} met, ${duration(limits.waited_ms)} waited`
+  const { hits, waited_ms, login_ms, credit_ms } = limits
+  const alone = waited_ms === 0 ? [] : [`${duration(waited_ms)} waited for a limit that was met earlier, or by other work`]
+  const lines = [
+    ...(hits === 0 ? alone : [`${counted(hits, 'limit')} met, ${duration(waited_ms)} waited`]),
+    ...(login_ms === 0 ? [] : [`${duration(login_ms)} waited for a login`]),
+    ...(credit_ms === 0 ? [] : [`${duration(credit_ms)} waited for credit`]),
+  ]
+  return lines.length === 0 ? undefined : lines.join('\n')
 }
 
 /** `Packages that no lock file named: left-pad, evil`; `undefined` when there were none. */

@@ -119,7 +119,7 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
     ),
     ...section(
       'Limits',
-      [format.limitsText(report)].flatMap(text => text ?? []),
+      format.limitsText(report)?.split('\n') ?? [],
       terminal,
     ),
     ...section(

@@ -10,6 +10,7 @@ import {
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, EventOf, StoredEvent } from '../../domain/event.ts'
 import type { ObservedSession } from '../../domain/hook-capture.ts'
+import type { AccountFault } from '../../domain/limit.ts'
 import type { Merge } from '../../domain/merge.ts'
 import type { Need } from '../../domain/needs.ts'
 import type {
@@ -22,6 +23,7 @@ import type {
   Spent,
   UnlistedPackage,
 } from '../../domain/report.ts'
+import { ACCOUNT_FAULTS } from '../../domain/session.ts'
 import { branchOfTask } from '../../domain/worktree.ts'
 import { git } from '../../workspace/git/git.ts'
 
@@ -85,27 +87,53 @@ function sumPurposes(events: readonly StoredEvent[], before: ReadonlyMap<string,
 
 const NO_USAGE: Usage = { cost_usd: 0, input_tokens: 0, output_tokens: 0 }
 
+/** What a session without an agent waits for, if its account is the reason. */
+export type AccountWait = 'limit' | AccountFault
+
+export function accountWaitOf(event: StoredEvent | undefined): AccountWait | undefined {
+  if (event?.kind !== 'session.ended') return undefined
+  const { status, failure } = event.body
+  if (status === 'rate_limited') return 'limit'
+  return status === 'paused' && failure !== undefined ? ACCOUNT_FAULTS[failure] : undefined
+}
+
 /**
- * The time that vendors' limits cost. `limited`: sessions that waited already when the period began. A session that still waits has
- * waited until the end of the period.
+ * The time that closed accounts cost, by the clock. `waiting`: sessions that waited already when the period began. A session that still
+ * waits has waited until the end of the period.
  */
 export function countLimits(
   events: readonly StoredEvent[],
-  { since: begin, until, limited }: { since: number; until: number; limited: ReadonlySet<string> },
+  { since, until, waiting }: { since: number; until: number; waiting: ReadonlyMap<string, AccountWait> },
 ): LimitsMet {
-  const waitingSince = new Map([...limited].map(subject => [subject, begin]))
-  let waited_ms = 0
+  const open = new Map([...waiting].map(([subject, cause]) => [subject, { cause, from: since, to: until }]))
+  const waits = [...open.values()]
   for (const event of events) {
-    const { kind, subject, time } = event
-    if (kind === 'session.ended' && event.body.status === 'rate_limited')
-      waitingSince.set(subject, waitingSince.get(subject) ?? time)
-    else if (kind === 'session.resumed' || kind === 'session.ended') {
-      waited_ms += time - (waitingSince.get(subject) ?? time)
-      waitingSince.delete(subject)
-    }
+    if (event.kind !== 'session.ended' && event.kind !== 'session.resumed') continue
+    const cause = accountWaitOf(event)
+    const before = open.get(event.subject)
+    if (before?.cause === cause && before !== undefined) continue
+    if (before) before.to = event.time
+    open.delete(event.subject)
+    if (cause === undefined) continue
+    const wait = { cause, from: event.time, to: until }
+    waits.push(wait)
+    open.set(event.subject, wait)
   }
-  for (const begun of waitingSince.values()) waited_ms += until - begun
-  return { hits: events.filter(({ kind }) => kind === 'limit.hit').length, waited_ms }
+  const waited = (cause: AccountWait) => lengthOf(waits.filter(wait => wait.cause === cause))
+  return {
+    hits: events.filter(({ kind }) => kind === 'limit.hit').length,
+    ...{ waited_ms: waited('limit'), login_ms: waited('login'), credit_ms: waited('credit') },
+  }
+}
+
+/** How long at least one of the periods lasted. */
+function lengthOf(periods: readonly { from: number; to: number }[]): number {
+  let [sum, end] = [0, 0]
+  for (const { from, to } of periods.toSorted((a, b) => a.from - b.from)) {
+    sum += Math.max(0, to - Math.max(from, end))
+    end = Math.max(end, to)
+  }
+  return sum
 }
 
 /** What was decided, by whom, and which decisions are worth showing. */

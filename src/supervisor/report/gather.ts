@@ -8,6 +8,8 @@ import type { RunRow, ScheduleRow, SessionRow } from '../../store/tables.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { targetName } from '../runs/next-step.ts'
 import {
+  type AccountWait,
+  accountWaitOf,
   commitsIn,
   countLimits,
   countObserved,
@@ -75,7 +77,7 @@ export async function gatherReport(
   await markFailedAttempts(stories, store)
   const reported = await readReportedTasks(stories, tasksById, { ...period, store })
   const worked = reported.reduce((sum, { worked_ms }) => sum + worked_ms, 0)
-  const limited = await findLimitedAt(since, { since: [...about('session'), ...later], sessions }, store)
+  const waiting = await findWaitingAt(since, { since: [...about('session'), ...later], sessions }, store)
   const used = await readUsageBefore(about('usage'), since, store)
   const { needs, refused } = await listNeeds({ store, untrusted }, { project })
   await nextTick()
@@ -97,7 +99,7 @@ export async function gatherReport(
         source,
       })),
     })),
-    limits: countLimits(about('session', 'limit'), { ...period, limited }),
+    limits: countLimits(about('session', 'limit'), { ...period, waiting }),
     decisions: summarizeDecisions(about('permission', 'question')),
     refused: listRefused(about('permission'), [...needs, ...refused]),
     runs: (await store.runs.list({ project, since })).filter(run => overlaps(run, since, until)).map(reportedRun),
@@ -298,23 +300,24 @@ async function buildGraph(
 }
 
 /**
- * The sessions that waited for a limit at a moment. Only those that moved since or still wait can have: their last event before the
+ * The sessions that waited for their account at a moment, and for what. Only those that moved since or still wait can have: their last event before the
  * moment decides.
  */
-async function findLimitedAt(
+async function findWaitingAt(
   moment: number,
   { since, sessions }: { since: readonly StoredEvent[]; sessions: readonly SessionRow[] },
   store: Pick<Store, 'events'>,
-): Promise<Set<string>> {
+): Promise<Map<string, AccountWait>> {
   const moved = since.filter(({ kind }) => kind === 'session.resumed' || kind === 'session.ended')
-  const waiting = sessions.filter(({ ended_as }) => ended_as === 'rate_limited')
-  const limited = new Set<string>()
+  const waiting = sessions.filter(({ ended_as }) => ended_as === 'rate_limited' || ended_as === 'paused')
+  const causes = new Map<string, AccountWait>()
   for (const subject of new Set([...moved.map(event => event.subject), ...waiting.map(({ id }) => id)])) {
     const kinds = ['session.ended' as const, 'session.resumed' as const]
     const [last] = await store.events({ subject, kinds, until: moment, tail: 1 })
-    if (last?.kind === 'session.ended' && last.body.status === 'rate_limited') limited.add(subject)
+    const cause = accountWaitOf(last)
+    if (cause) causes.set(subject, cause)
   }
-  return limited
+  return causes
 }
 
 /** Scheduled runs that were due in the period and did not begin: skipped, or still held up. */

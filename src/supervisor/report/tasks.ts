@@ -38,6 +38,8 @@ export function readTaskStories(
   const open = new Map<string, ReportedPeriod>()
   /** The tasks at work whose session waits. */
   const resting = new Set<string>()
+  /** When the session of a task last went on: before that, nobody worked on the task. */
+  const wentOn = new Map<string, number>()
   const begin = (story: TaskStory, from: number) => {
     const period: ReportedPeriod = { task_id: story.id, title: story.title, from, to: until, as: 'at work' }
     story.periods.push(period)
@@ -45,7 +47,9 @@ export function readTaskStories(
   }
   for (const event of events) {
     if (event.kind === 'session.ended' || event.kind === 'session.resumed') {
-      const story = stories.get(taskOf.get(event.subject) ?? '')
+      const task = taskOf.get(event.subject) ?? ''
+      if (event.kind === 'session.resumed') wentOn.set(task, event.time)
+      const story = stories.get(task)
       const period = story && open.get(story.id)
       if (event.kind === 'session.resumed' && story && resting.delete(story.id)) begin(story, event.time)
       if (event.kind !== 'session.ended' || !period || !WAITS.has(event.body.status)) continue
@@ -66,7 +70,7 @@ export function readTaskStories(
       open.delete(id)
     } else if (closes && story.last === 'untouched' && 'from' in event.body && event.body.from === 'running') {
       story.attempts += 1
-      story.periods.push({ task_id: id, title, from: since, to: event.time, as: closes })
+      story.periods.push({ task_id: id, title, from: wentOn.get(id) ?? since, to: event.time, as: closes })
     }
     if (event.kind === 'task.returned') rejectLast(story, 'sent back')
     if (closes === 'given back' && 'from' in event.body && CHECKED.has(event.body.from)) rejectLast(story, 'failed')

@@ -128,3 +128,18 @@ test('the time in which the session of a task waits for a login is waiting, and 
     ],
   )
 })
+
+test('a period that begins while the session of a task waits counts no work before the session goes on', () => {
+  const events = [
+    { id: 1, time: 40, subject: 's-1', kind: 'session.resumed', body: { reason: 'its time has come' } },
+    {
+      ...{ id: 2, time: 45, subject: 't-1', kind: 'task.finished' },
+      body: { task_id: 't-1', title: 'dig', from: 'running' },
+    },
+  ].map(event => ({ actor: 'daemon', ...event })) as StoredEvent[]
+  const [story] = readTaskStories(events, { since: 30, until: 99, taskOf: new Map([['s-1', 't-1']]) })
+  assert.deepEqual(
+    story?.periods.map(({ from, to }) => [from, to]),
+    [[40, 45]],
+  )
+})
