@@ -82,10 +82,7 @@ test('a parked question is answered by number or words, and what does not fit le
   assert.match(await failing('1', ''), /Decision 1 was not answered: the answer is empty/)
   assert.match(await failing('1', '3'), /there is no option 3: choose 1 to 2, or say it in words/)
   assert.match(await failing('1', 'x'.repeat(65_537)), /the answer is longer than 64 KB/)
-  assert.match(
-    await failing('1', 'sky', 'blue'),
-    /it asks one question, and 2 answers were given; put it into quotes/,
-  )
+  assert.match(await failing('1', 'sky', 'blue'), /it asks one question, and 2 answers were given; put it into quotes/)
   assert.match(await failing('2', 'red'), /There is no decision 2/)
   assert.match(
     (await pcc.run(['respond', '1', '2'])).stdout,

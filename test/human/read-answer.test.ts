@@ -39,7 +39,10 @@ test('too few or too many answers are counted in words', () => {
         Array.from({ length: deps }, () => item([])),
       ),
     )
-  assert.equal(given(['a'], 2), 'it asks 2 questions, and one answer was given; put each into quotes: "answer 1" "answer 2"')
+  assert.equal(
+    given(['a'], 2),
+    'it asks 2 questions, and one answer was given; put each into quotes: "answer 1" "answer 2"',
+  )
   assert.equal(given(['a', 'b'], 1), 'it asks one question, and 2 answers were given; put it into quotes')
 })
 

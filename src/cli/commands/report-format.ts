@@ -146,7 +146,8 @@ export function quotaLines({ quota, until }: Pick<Report, 'quota' | 'until'>): s
 /** `2 limits met, 1h 12m waited`, and a line each for a login and for credit; `undefined` when nothing was waited for. */
 export function limitsText({ limits }: Pick<Report, 'limits'>): string | undefined {
   const { hits, waited_ms, login_ms, credit_ms } = limits
-  const alone = waited_ms === 0 ? [] : [`${duration(waited_ms)} waited for a limit that was met earlier, or by other work`]
+  const alone =
+    waited_ms === 0 ? [] : [`${duration(waited_ms)} waited for a limit that was met earlier, or by other work`]
   const lines = [
     ...(hits === 0 ? alone : [`${counted(hits, 'limit')} met, ${duration(waited_ms)} waited`]),
     ...(login_ms === 0 ? [] : [`${duration(login_ms)} waited for a login`]),

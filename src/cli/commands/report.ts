@@ -117,11 +117,7 @@ export function reportPage(report: Report, terminal: Terminal): string[] {
       ].flatMap(line => wrapped(line, terminal)),
       terminal,
     ),
-    ...section(
-      'Limits',
-      format.limitsText(report)?.split('\n') ?? [],
-      terminal,
-    ),
+    ...section('Limits', format.limitsText(report)?.split('\n') ?? [], terminal),
     ...section(
       'Memory',
       format.memoryLines(report).flatMap(line => wrapped(line, terminal)),

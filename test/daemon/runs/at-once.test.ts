@@ -205,9 +205,7 @@ test('a task that a run begins while the account is closed waits for the limit i
   const resetsAt = Date.now() + 3_600_000
   let isClosed = true
   const limit = { source: 'result', message: 'full', resetsAt } as const
-  const agent = scriptedAgent(prompt =>
-    isClosed ? { failure: { kind: 'limit', message: 'full', limit } } : {},
-  )
+  const agent = scriptedAgent(() => (isClosed ? { failure: { kind: 'limit', message: 'full', limit } } : {}))
   const { project, add, run, since, over, store, pass } = await runWorld(t, agent)
   makeRepository(project)
   await add('full')
