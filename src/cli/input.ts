@@ -37,9 +37,10 @@ export async function confirm({
   throw new AppError('not_confirmed', { action })
 }
 
-/** Asks a person Y/n. An end of the input is a no, and Ctrl+C ends the command. */
-export async function agrees(question: string): Promise<boolean> {
-  return /^(y|yes|)$/i.test((await askLine(`${question} [Y/n] `, {})) ?? 'no')
+/** Asks a person Y/n, or y/N if nothing typed means no. An end of the input is a no, and Ctrl+C ends the command. */
+export async function agrees(question: string, nothing: 'yes' | 'no' = 'yes'): Promise<boolean> {
+  const answer = (await askLine(`${question} ${nothing === 'yes' ? '[Y/n]' : '[y/N]'} `, {})) ?? 'no'
+  return /^(y|yes)$/i.test(answer === '' ? nothing : answer)
 }
 
 /** Asks a person for one of a few numbered choices and returns its place. Nothing means the first; anything else is asked again. */

@@ -56,6 +56,8 @@ export interface PreflightRow {
   command?: OfferedCommand
   /** A second command that is run after the first, with the same yes. */
   followUp?: OfferedCommand
+  /** It changes work of the person that may be half done, so Enter alone is no yes. */
+  isTheirs?: true
 }
 
 export type OfferedCommand = readonly [program: 'pcc' | 'git', ...args: string[]]
@@ -210,7 +212,9 @@ async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promi
   const rows: PreflightRow[] =
     status.branch === undefined && target === undefined ? [await describeDetached(project)] : []
   const { loose } = status
-  if (loose.length === 0) return rows
+  // No merge touches the files of this checkout then.
+  const isApart = loaded.config.merge.mode !== 'auto' || (target !== undefined && target !== status.branch)
+  if (loose.length === 0 || isApart) return rows
   const some = `${loose.slice(0, 3).join(', ')}${loose.length > 3 ? ` and ${loose.length - 3} more` : ''}`
   const says = `not committed: ${firstLine(some)}. Work that changes the same files is merged when they are committed`
   return [...rows, { area: 'checkout', says, ...(await offerToCommit(project, loose)) }]
@@ -225,7 +229,7 @@ const SET_UP_FILES = ['.perpetualcc.toml', '.claude']
 async function offerToCommit(
   project: string,
   loose: readonly string[],
-): Promise<Pick<PreflightRow, 'fix' | 'command' | 'followUp'>> {
+): Promise<Pick<PreflightRow, 'fix' | 'command' | 'followUp' | 'isTheirs'>> {
   const untracked = ['ls-files', '--others', '--exclude-standard', '--directory', '-z', '--', ...SET_UP_FILES]
   const written = (await git(project, untracked)).stdout.split('\0').filter(path => path !== '')
   // Git names changed files from the top of the repository.
@@ -236,7 +240,7 @@ async function offerToCommit(
   const commit: OfferedCommand = ['git', 'commit', ...(areMany ? ['--all'] : []), '-m', 'Changes before pcc works']
   const commands = added.length > 0 ? [add, commit] : [commit]
   const fix = `${commands.map(words => words.map(quoteForShell).join(' ')).join(' && ')}, or git stash`
-  return added.length > 0 ? { fix, command: add, followUp: commit } : { fix, command: commit }
+  return { fix, isTheirs: true, ...(added.length > 0 ? { command: add, followUp: commit } : { command: commit }) }
 }
 
 /** A worktree holds what is committed, so files that are there already belong to the first commit. */

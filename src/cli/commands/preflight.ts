@@ -12,8 +12,8 @@ export async function preflight(request: PreflightRequest): Promise<void> {
   const rows = await readPreflight(request)
   for (const line of preflightLines(rows, context)) context.note(line)
   if (!offers || !isInteractive(context)) return
-  for (const { command, followUp } of rows)
-    if (command) await offerToRun(followUp ? [command, followUp] : [command], request)
+  for (const { command, followUp, isTheirs } of rows)
+    if (command) await offerToRun(followUp ? [command, followUp] : [command], request, isTheirs ? 'no' : 'yes')
 }
 
 /** A check that cannot be made says nothing: what it would have found is met when the work begins. */
@@ -64,6 +64,7 @@ function allRight(): string {
 async function offerToRun(
   commands: readonly OfferedCommand[],
   { project, context: { env, placeFlags } }: PreflightRequest,
+  nothing: 'yes' | 'no',
 ): Promise<void> {
   const whole = commands.map(
     ([program, ...rest]) => [program, ...(program === 'pcc' ? placeFlags : []), ...rest] as const,
@@ -73,7 +74,7 @@ async function offerToRun(
     import('../run-in-terminal.ts'),
   ])
   const question = `Run now: ${whole.map(words => words.map(quoteForShell).join(' ')).join(' && ')}?`
-  if (!commands.every(asksItself) && !(await agrees(question))) return
+  if (!commands.every(asksItself) && !(await agrees(question, nothing))) return
   for (const [program, ...args] of whole) {
     const own = { command: process.execPath, args: [process.argv[1] ?? '', ...args] }
     const { code, signal } = await runInTerminal({

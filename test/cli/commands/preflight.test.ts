@@ -141,10 +141,28 @@ test('Ctrl+C at a question before a run ends the command: no run begins', async 
   await pcc.run(['trust', project, '--yes'])
   writeFileSync(join(project, 'a.txt'), 'mine\n')
   const dirty = onTerminal(t, pcc, ['run', project, '--detach'])
-  await dirty.see(/Run now: git add -- a\.txt && git commit -m 'Changes before pcc works'\? \[Y\/n\]/)
+  await dirty.see(/Run now: git add -- a\.txt && git commit -m 'Changes before pcc works'\? \[y\/N\]/)
   dirty.type('\x03')
   assert.equal(await dirty.exit, 130)
   assert.deepEqual(JSON.parse((await pcc.run(['runs', '--json'])).stdout).runs, [])
+})
+
+test('unfinished work of a person is committed for a yes alone, and is no topic where no merge touches their checkout', async t => {
+  const pcc = pccFor(t, { ANTHROPIC_API_KEY: 'k' })
+  const project = gitProject(t, { 'a.txt': 'a\n', '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: project, env: bareEnv(project), encoding: 'utf8', stdio: 'pipe' })
+  await pcc.run(['trust', project, '--yes'])
+  writeFileSync(join(project, 'a.txt'), 'half done\n')
+  const terminal = onTerminal(t, pcc, ['run', project])
+  await terminal.see(/not committed: a\.txt[\s\S]*Run now: git add .*\? \[y\/N\]/)
+  terminal.type('\r')
+  await terminal.see(/no tasks|nothing/i)
+  assert.match(git('status', '--short'), /^ M a\.txt$/m)
+  git('branch', 'release')
+  const elsewhere = await pcc.run(['run', project, '--dry-run'], { env: { PCC_MERGE_TARGET: 'release' } })
+  assert.equal(elsewhere.stderr, '')
+  assert.equal((await pcc.run(['run', project, '--dry-run'], { env: { PCC_MERGE_MODE: 'pr' } })).stderr, '')
 })
 
 test('a check whose program is not on the PATH is named before a run, with the file to change', async t => {
