@@ -113,7 +113,7 @@ async function resolveSession(db: Kysely<Tables>, ref: string): Promise<SessionR
     const matches = rows.map(row => `${row.id} (${row.name})`).join(', ')
     throw new AppError('session_ambiguous', { ref, matches })
   }
-  throw new AppError('session_unknown', { ref })
+  throw new AppError(/^r-/i.test(ref) ? 'run_unknown' : 'session_unknown', { ref })
 }
 
 /** Not LIKE, because databases disagree on whether LIKE is case-sensitive. */

@@ -31,6 +31,16 @@ test('an agent inside a session can neither pause, resume, retry nor stop one', 
   assert.equal((JSON.parse((await pcc.run(['status', 'first', '--json'])).stdout) as SessionView).status, 'paused')
 })
 
+test('an id of a run that does not exist leads to the list of runs', async t => {
+  const pcc = pccFor(t)
+  await seed(pcc, [{}])
+  for (const ref of ['r-zzz', 'r-aaaaaa'])
+    assert.match(
+      (await pcc.run(['pause', ref])).stderr,
+      new RegExp(`There is no run ${ref}\\.\\n.*See all runs with: pcc runs\\n`),
+    )
+})
+
 test('a session that can be neither paused nor resumed is named with what to do instead', async t => {
   const pcc = pccFor(t)
   await seed(pcc, [
