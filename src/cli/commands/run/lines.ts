@@ -1,7 +1,7 @@
 import { dateTime, wakeTime } from '../../../base/clock.ts'
 import { neutral } from '../../../base/neutral.ts'
 import { quoteForShell } from '../../../base/words.ts'
-import { nextLine } from '../../../domain/needs.ts'
+import { type Need, nextLine } from '../../../domain/needs.ts'
 import type { AttemptView, RunDetail, RunView } from '../../../domain/run.ts'
 import { ago, counted, duration, nameProjects, shownPath } from '../../render/format.ts'
 import { cut, firstLine, pad, type Terminal, widthOf } from '../../render/text.ts'
@@ -51,18 +51,20 @@ export function runPage(run: RunDetail, { terminal, now, cwd, home }: RunPageOpt
     ...(left === undefined ? [] : [`Left: ${left}`]),
     ...keptApartLines(run).map(line => `Waits: ${line}`),
     ...standingLines(run, now).map(line => paint('yellow', `Held up: ${line}`)),
-    ...(run.needs ?? []).map(need =>
-      paint(
-        'yellow',
-        `Needs you: ${[need.task_id, firstLine(need.text)].filter(Boolean).join(' ')}. ${nextLine(need)}`,
-      ),
-    ),
+    ...(run.needs ?? []).map(need => paint('yellow', `Needs you: ${needSentence(need)} ${nextLine(need)}`)),
     '',
     paint('bold', run.attempts.length > SHOWN ? `The last ${counted(SHOWN, 'attempt')}:` : 'Attempts:'),
     ...(run.attempts.length === 0
       ? ['none yet']
       : run.attempts.slice(-SHOWN).map(attempt => attemptLine(attempt, terminal))),
   ]
+}
+
+/** What waits, with the task that it is about named once, as a sentence. */
+function needSentence({ task_id, text }: Need): string {
+  const what = firstLine(text)
+  const whole = task_id === null || what.startsWith(task_id) ? what : `${task_id} ${what}`
+  return /[.?!]$/.test(whole) ? whole : `${whole}.`
 }
 
 /** What changed in a run since the last poll, as lines for pipes, logs and scripts. */

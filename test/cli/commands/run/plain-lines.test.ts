@@ -205,13 +205,21 @@ test('the page of a run and the list of tasks say what is held up and what waits
   const need = { ...NOTHING_MORE, key: 'a', kind: 'review', text: 'dig: may it be merged?', since: 0 } as const
   const needs = [
     { ...need, task_id: 't-000002', next: 'pcc review t-000002' },
+    {
+      ...need,
+      kind: 'gate' as const,
+      task_id: 't-000003',
+      text: 't-000003 fell: no JSON in it.',
+      next: 'pcc respond 3',
+    },
     { ...need, kind: 'login' as const, text: 'An account cannot be used', next: 'Log in with: pcc agents login' },
   ]
   const page = runPage(someRun({ attempts: [held, review, red, fourth, fifth], needs }), here)
   const merge = 'its merge waits: /nowhere/shop has changes that are not committed'
   assert.ok(page.includes(`Held up: t-000001: ${merge}`), page.join('\n'))
   assert.ok(page.some(line => /^Held up: t-000004, t-000005: is tried again at .*: not logged in/.test(line)))
-  assert.ok(page.includes('Needs you: t-000002 dig: may it be merged?. Type: pcc review t-000002'), page.join('\n'))
+  assert.ok(page.includes('Needs you: t-000002 dig: may it be merged? Type: pcc review t-000002'), page.join('\n'))
+  assert.ok(page.includes('Needs you: t-000003 fell: no JSON in it. Type: pcc respond 3'), page.join('\n'))
   assert.ok(page.includes('Needs you: An account cannot be used. Log in with: pcc agents login'))
   assert.ok(page.includes(`● t-000003 dig the ground ${why}`))
   assert.ok(
