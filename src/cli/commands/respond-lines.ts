@@ -55,6 +55,10 @@ function nowLines({ escalation, remembered, lasts, days }: Answered): string[] {
     return [`The task is given up; try it again with: pcc task reset ${reviewedTask(escalation)}`]
   if (kind === 'error' && verdict === 'deny')
     return [`The session stays as it is; go on with: pcc resume ${session_id}`]
+  if (isLanding(escalation)) {
+    const task = reviewedTask(escalation)
+    return [`The checks and the merge of ${task} are tried again; see what comes of it: pcc task show ${task}`]
+  }
   if (kind === 'error') return [`The session tries again; watch it with: pcc attach ${session_id}`]
   if (kind === 'review')
     return [

@@ -4,6 +4,7 @@ import { AppError } from '../../base/errors.ts'
 import { neutral } from '../../base/neutral.ts'
 import type { EscalationView } from '../../domain/escalation.ts'
 import type { ChangedFile, TaskDiff, TaskWork } from '../../domain/merge.ts'
+import { hasChangedNothing } from '../../domain/worktree.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { type CommandContext, commandContext, ExitCode, fitted, isInteractive } from '../context.ts'
 import { RemoteError } from '../errors.ts'
@@ -168,13 +169,17 @@ async function listReviews(client: Client, { json, out, terminal }: CommandConte
   out(`Look at one with: pcc review ${reviews[0]?.target.split(' ')[0] ?? '<task>'}`)
 }
 
+function mergeText(merge: NonNullable<TaskWork['merge']>, worktree: TaskWork['worktree']): string {
+  const isOfIt = worktree?.attempt === merge.attempt && merge.state === 'merged'
+  if (isOfIt && hasChangedNothing(worktree, merge)) return 'there was nothing to merge'
+  return `${merge.state}${merge.reason ? `, ${firstLine(merge.reason)}` : ''} (into ${merge.target})`
+}
+
 /** The state of a task's work: its worktree, its merge, its review and the results of its gates. */
 export function workLines({ task, evidence, merge, worktree, review }: TaskWork, terminal: Terminal): string[] {
   return [
     ...(worktree?.state === 'live' ? [`Worktree: ${neutral(worktree.directory)} (${worktree.branch})`] : []),
-    ...(merge
-      ? [`Merge: ${merge.state}${merge.reason ? `, ${firstLine(merge.reason)}` : ''} (into ${merge.target})`]
-      : []),
+    ...(merge ? [`Merge: ${mergeText(merge, worktree)}`] : []),
     ...(review === null ? [] : [`Waits for you: pcc review ${task}`]),
     ...evidenceLines(evidence, terminal),
   ]

@@ -267,7 +267,8 @@ function decisionText(body: EventBody<'escalation.answered'>): string {
   const { verdict, answer, by, tool, target, reason, late, again } = body
   const action = answer ? 'answered' : verdict !== 'allow' ? 'denied' : again ? 'allowed once' : 'approved'
   const who = late ? `${by}, later` : by
-  const subject = answer ? firstLine(target) : `${tool} → ${firstLine(target)}`
+  // What the column calls landing is work that is checked and merged: its target names the task.
+  const subject = answer || tool === 'landing' ? firstLine(target) : `${tool} → ${firstLine(target)}`
   const text = `${action} by ${who}: ${subject}`
   return reason === undefined ? text : `${text} (${reason})`
 }

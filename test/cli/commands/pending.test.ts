@@ -27,7 +27,10 @@ test('pending shows the table of the manual, and what does not fit in full', asy
   ])
   const { code, stdout, stderr } = await pcc.run(['pending'])
   assert.equal(code, 0, stderr)
-  assert.match(stdout, /^Nothing waits for you\.\n\nRefused because nobody was there; nothing waits for your answer:\n┌─/)
+  assert.match(
+    stdout,
+    /^Nothing waits for you\.\n\nRefused because nobody was there; nothing waits for your answer:\n┌─/,
+  )
   assert.match(stdout, /│ # │ Session {2}│ Type {2}│ Question +│ Waiting +│/)
   assert.match(stdout, /│ 1 │ s-aaaaaa │ Perm\. │ Approve: rm -rf node_modules\/ +│ 3h ago +│/)
   assert.match(stdout, /│ +│ +│ +│ HIGH risk, was refused, asked 2 times: rm deletes +│/)
@@ -160,6 +163,9 @@ test('trouble says what yes and no do, that a spent budget has to be raised, and
   const denied = { ...broken, state: 'denied' as const, verdict: 'deny' as const }
   const answered = answeredLines({ escalation: denied, remembered: false, wasOpen: true, days: 90 }, 100)
   assert.equal(answered.at(-1), 'The task is given up; try it again with: pcc task reset t-1')
+  const allowed = { ...broken, state: 'answered' as const, verdict: 'allow' as const }
+  const yes = answeredLines({ escalation: allowed, remembered: false, wasOpen: true, days: 90 }, 100)
+  assert.equal(yes.at(-1), 'The checks and the merge of t-1 are tried again; see what comes of it: pcc task show t-1')
 })
 
 test('each kind says how it is answered, one text of several rows stands once, and a long question is cut there', () => {

@@ -5,12 +5,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
+import { workLines } from '../../../src/cli/commands/review.ts'
 import type { NewEvidence } from '../../../src/domain/evidence.ts'
 import { openEscalations } from '../../../src/human/escalations.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { bareEnv, gitProject, tempDir } from '../../support/world.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
+import { plain } from '../render/sample.ts'
 import { seed } from '../seeded.ts'
 
 const NASTY = 'good \u001b[2Jbye\n'
@@ -182,3 +184,20 @@ async function seedAcceptance(pcc: Pcc, project: string): Promise<string> {
     return id
   })
 }
+
+test('of work that changed nothing no merge is told', () => {
+  const work = {
+    task: 't-1',
+    attempt: 1,
+    evidence: [],
+    review: null,
+    worktree: { attempt: 1, base: 'a', state: 'removed' },
+  }
+  const lines = (head: string) =>
+    workLines(
+      { ...work, merge: { attempt: 1, state: 'merged', reason: null, target: 'main', head } } as never,
+      plain(80),
+    )
+  assert.deepEqual(lines('b'), ['Merge: merged (into main)'])
+  assert.deepEqual(lines('a'), ['Merge: there was nothing to merge'])
+})

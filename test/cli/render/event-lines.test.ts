@@ -348,3 +348,16 @@ test('a call for a person is one line, and rings only while it is recent and on 
   assert.doesNotMatch(drawAt(Date.now() - 60_000, 80).join(), /\x07/)
   assert.doesNotMatch(drawAt(Date.now(), Number.POSITIVE_INFINITY).join(), /\x07/)
 })
+
+test('an answer to trouble with finished work names the task, and no word of the inside', () => {
+  const body = {
+    number: 3,
+    by: 'human',
+    verdict: 'allow',
+    tool: 'landing',
+    target: 't-1 Tidy up',
+    risk: 'LOW',
+  } as const
+  const answered = event('escalation.answered', { ...body, remembered: false })
+  assert.match(drawn([answered]).join(), /Decision 3: approved by human: t-1 Tidy up$/)
+})
