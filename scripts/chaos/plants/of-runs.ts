@@ -91,10 +91,10 @@ export const OF_RUNS: readonly Plant[] = [
         put: 'if (!isIn)',
       },
       {
-        file: 'src/workspace/worktrees/remove-worktree.ts',
+        file: 'src/workspace/git/refs.ts',
         symbol: 'deleteBranch',
-        find: "await git(repository, ['branch', '-q', '-D', branch])",
-        put: "await git(repository, ['branch', '-q', '--list', branch])",
+        find: "if (ok && stdout === '\\n')",
+        put: "if (!ok && stdout === '\\n')",
       },
     ],
     round: running(),
