@@ -1,6 +1,6 @@
 import { existsSync, type FSWatcher, lstatSync, rmSync, watch } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { AppError } from '../errors.ts'
+import { AppError, messageOf } from '../errors.ts'
 import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
 import { realPathIfAny } from '../is-there.ts'
@@ -51,25 +51,40 @@ export function guardGit(
   const isPersons = file !== undefined && exists(file) && !isAdopted
   const entries = new Map<string, KeptEntry>()
   const watchers = new Map<string, FSWatcher>()
+  const failed = new Set<string>()
+  // The person or the agent may remove a folder in any moment, and a watcher has nobody who would catch an error.
+  const attempt = (path: string, work: () => void) => {
+    try {
+      work()
+    } catch (error) {
+      breach.abort(new Error(`${path} could not be read or put back, so that the agent may have changed it`))
+      if (failed.has(path)) return
+      failed.add(path)
+      log(`${path} could not be put back as it was, which is tried again when the agent has ended: ${messageOf(error)}`)
+    }
+  }
+  const removeCommondir = (path: string) => {
+    if (!exists(path)) return
+    breach.abort(new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`))
+    rmSync(path, { recursive: true, force: true })
+  }
+  const putBack = (entry: KeptEntry) => {
+    const id = idOf(entry.path)
+    if (id === entry.id && !entry.isOpen) return
+    entry.isOpen = true
+    breach.abort(
+      new Error(
+        `${entry.path} was replaced meanwhile, as git config and git push -u do, so that the agent could have written there: it goes on in a new sandbox`,
+      ),
+    )
+    // Its folder is gone, and with it what could be written there.
+    if (!exists(dirname(entry.path))) return
+    settle(entry, git.common, log)
+    entry.id = idOf(entry.path)
+  }
   const check = () => {
-    if (file !== undefined && !isPersons && exists(file)) {
-      rmSync(file, { recursive: true, force: true })
-      breach.abort(
-        new Error(`it has put a ${COMMONDIR} into ${git.common}, by which git outside would run what it says`),
-      )
-    }
-    for (const entry of entries.values()) {
-      const id = idOf(entry.path)
-      if (id === entry.id && !entry.isOpen) continue
-      entry.isOpen = true
-      breach.abort(
-        new Error(
-          `${entry.path} was replaced meanwhile, as git config and git push -u do, so that the agent could have written there: it goes on in a new sandbox`,
-        ),
-      )
-      settle(entry, git.common, log)
-      entry.id = idOf(entry.path)
-    }
+    if (file !== undefined && !isPersons) attempt(file, () => removeCommondir(file))
+    for (const entry of entries.values()) attempt(entry.path, () => putBack(entry))
   }
   const watchFolder = (folder: string) => {
     if (watchers.has(folder)) return
@@ -104,7 +119,7 @@ export function guardGit(
       saveEntries(folder, [...entries.values()])
     },
     goOn(scratch) {
-      for (const entry of readEntries(scratch)) add(entry)
+      for (const entry of readEntries(scratch)) if (exists(dirname(entry.path))) add(entry)
       check()
     },
     [Symbol.dispose]: () => {

@@ -193,7 +193,9 @@ const SAVED = 'kept-entries.json'
 
 export function saveEntries(folder: string, entries: readonly KeptEntry[]): void {
   const plain = entries.map(({ content, ...entry }) => ({ ...entry, content: content?.toString('base64') }))
-  writeFileSync(join(folder, SAVED), JSON.stringify(plain), { mode: 0o600 })
+  const file = join(folder, SAVED)
+  writeFileSync(`${file}.new`, JSON.stringify(plain), { mode: 0o600 })
+  renameSync(`${file}.new`, file) // a daemon that dies here leaves one that can be read
 }
 
 /** What was saved in a folder below this one. */
@@ -215,8 +217,6 @@ export function idOf(path: string): string | undefined {
 
 /** Puts a file back as it was unless only harmless settings differ, and empties a folder of what was not there. Nothing is lost. */
 export function settle({ path, isFolder, content }: KeptEntry, common: string, log: (line: string) => void): void {
-  // The repository is gone, and with it what could be written there.
-  if (!isAnything(dirname(path))) return
   if (path === join(common, 'worktrees')) {
     settleWorktrees(path, log)
     return

@@ -143,6 +143,40 @@ test('settings that an agent could have written in a file that git outside has p
   assert.deepEqual(readdirSync(join(git.own, 'hooks')), [])
 })
 
+test('a folder of git that is removed meanwhile, or cannot be written, is no failure of the daemon', async t => {
+  const [top, scratch] = [gitProject(t), tempDir(t)]
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  const [config, hooks] = [join(git.own, 'config'), join(git.own, 'hooks')]
+  const said: string[] = []
+  const guard = guardGit(git, { reading: false, log: line => said.push(line) })
+  guard.begin([config, hooks, join(git.own, 'info')], scratch)
+  const whole = readFileSync(config, 'utf8')
+  rmSync(hooks, { recursive: true })
+  writeFileSync(config, '[core]\n\tfsmonitor = evil\n')
+  rmSync(config)
+  // Nothing can be made where a file is in the way of its folder.
+  renameSync(git.own, join(top, 'moved'))
+  writeFileSync(git.own, '')
+  guard.check()
+  assert.equal(guard.breached.aborted, true)
+  assert.equal(said.length, 4, said.join('\n'))
+  for (const line of said) assert.match(line, /could not be put back as it was, .*ENOTDIR/)
+  guard.check()
+  assert.equal(said.length, 4, 'each is said once')
+  rmSync(git.own)
+  renameSync(join(top, 'moved'), git.own)
+  guard[Symbol.dispose]()
+  assert.equal(readFileSync(config, 'utf8'), whole, 'what failed is tried again at the end')
+  rmSync(git.own, { recursive: true })
+  using adopted = guardGit(
+    { ...git, own: top, common: git.own },
+    { reading: false, log: line => said.push(line), isAdopted: true },
+  )
+  adopted.goOn(join(scratch, '..'))
+  adopted.check()
+  assert.equal(said.length, 4)
+})
+
 test('git is not asked again while nothing has changed', t => {
   const [top, home, bin] = [gitProject(t), tempDir(t), tempDir(t)]
   const read = openGitSettings()
