@@ -74,7 +74,10 @@ async function startIn(request: CheckedRequest, supervisor: SupervisorContext): 
   const row = await supervisor.deps.store.transaction(tx => insert(request, ready, { ...supervisor, tx }))
   crashPoint('submit.after-commit')
   if (request.place) await supervisor.warm.dropOthersIn(request.place, bound?.run?.id)
-  if (bound?.run) await supervisor.warm.taken(bound.run.id, { marker: row.marker, driver: ready.driver })
+  if (bound?.run) {
+    const { driver, open } = ready
+    await supervisor.warm.taken(bound.run.id, { marker: row.marker, driver, folder: open.cwd })
+  }
   if (request.attach) supervisor.deps.terminals.expect(row.id)
   const { live } = supervisor.sessions.launch(row, ready, { prompt: request.task, resume })
   await live.control.admitted.promise

@@ -147,10 +147,14 @@ export class WarmProcesses {
   }
 
   /**
-   * Hands the marker over to a session, whose row has it now. A process of another driver than the session's is ended first,
-   * because they share the marker.
+   * Hands the marker over to a session, whose row has it now and which will work in this folder. A process that cannot serve it is ended first:
+   * one of another driver, because they share the marker, and one that waits in a worktree that is removed now, because its sandbox would put back
+   * files of git that are removed.
    */
-  async taken(run: string, { marker, driver }: { marker: string | null; driver: Driver }): Promise<void> {
+  async taken(
+    run: string,
+    { marker, driver, folder }: { marker: string | null; driver: Driver; folder: string },
+  ): Promise<void> {
     const kept = this.#kept.get(marker ?? '')
     if (kept && marker !== null) {
       this.#kept.delete(marker)
@@ -160,7 +164,8 @@ export class WarmProcesses {
     const warm = this.#remove(run)
     if (!warm) return
     if (kept) return this.#end(warm)
-    if (warm.open && warm.driver !== driver) await warm.driver?.cool(warm.open)
+    const fits = warm.driver === driver && (!warm.reserved || warm.open?.cwd === folder)
+    if (warm.open && !fits) await warm.driver?.cool(warm.open)
     this.#deps.markers.forget(warm.marker)
     await this.#release(warm)
   }

@@ -109,7 +109,7 @@ test('a process of another driver than that of the session is ended before the s
   const { warm, waiting, driver, markers, opened, expect } = deps(t)
   opened.resolve()
   await expect()
-  await warm.taken('r-1', { marker: warm.markerFor('r-1', '/p') ?? null, driver: { ...driver } })
+  await warm.taken('r-1', { marker: warm.markerFor('r-1', '/p') ?? null, driver: { ...driver }, folder: '/p' })
   assert.deepEqual([waiting.size, markers.all(), warm.markers()], [0, [], []])
 })
 
@@ -151,7 +151,7 @@ test('the process of a session that ended well is kept for the next one of its r
   assert.deepEqual([warm.markerFor('r-1', '/q'), warm.markerFor('r-2', '/p')], [undefined, undefined])
   const marker = warm.markerFor('r-1', '/p')
   assert.equal(marker, 'marker-of-r-1')
-  await warm.taken('r-1', { marker: marker ?? null, driver })
+  await warm.taken('r-1', { marker: marker ?? null, driver, folder: '/p' })
   assert.deepEqual([markers.all(), warm.markers(), warm.markerFor('r-1', '/p')], [[], [], undefined])
 })
 
@@ -173,7 +173,7 @@ test('a kept process is ended when its run is dropped, when memory is short, for
       t.mock.timers.tick(5_000)
       return undefined
     },
-    ({ warm, driver }) => warm.taken('r-1', { marker: 'marker-of-r-1', driver: { ...driver } }),
+    ({ warm, driver }) => warm.taken('r-1', { marker: 'marker-of-r-1', driver: { ...driver }, folder: '/p' }),
     ({ warm }) => warm.dropOthersIn({ top: '/p' }, 'r-2'),
     ({ warm }) => warm.dropKeptIn('/p'),
     ({ warm }) => warm.close(),
