@@ -31,7 +31,7 @@ export class TmuxConversation {
   isStarted = false
   readonly #deps: TmuxConversationDeps
   #own: OwnTools | undefined
-  /** A pause was asked for: it outlasts the turns of a person who has the terminal. */
+  /** A pause was asked for: it outlasts the turns of a person who has the terminal, and is over with the turn that it ends. */
   #pausing = false
   readonly #typer = new PromptTyper(() => this.isPersonInControl)
 
@@ -229,6 +229,7 @@ export class TmuxConversation {
     const { record, leave } = this.#deps
     window.update({ working: false, allowed: [] })
     const isPaused = this.#pausing && (turnEnd.how === 'completed' || turnEnd.how === 'by-person')
+    this.#pausing = false
     record.ended(isPaused ? { ...turnEnd, how: 'paused' } : turnEnd)
     if (record.conversation.parked) leave()
   }
