@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import * as z from 'zod'
 import { apiDocument, apiPage } from '../../scripts/api-page.ts'
 import { API_ROUTES } from '../../src/domain/api-v1/routes.ts'
-import { ROOT } from './source-tree.ts'
+import { ROOT, readTree } from './source-tree.ts'
 
 test('docs/api.md and docs/openapi.json are what the routes say; npm run docs writes them', () => {
   for (const [file, expected] of Object.entries({ 'docs/api.md': apiPage(), 'docs/openapi.json': apiDocument() }))
@@ -28,6 +28,15 @@ test('every create of the API takes an Idempotency-Key, nobody who only reads ch
     if (method === 'GET') assert.equal(scope, 'read', name)
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
     assert.deepEqual('params' in route ? Object.keys(route.params.shape) : [], named, name)
+  }
+})
+
+test('a request of the API names the fields that it takes, so that a new field of the terminal is not open to every key', () => {
+  const files = readTree(ROOT, ['src/domain/api-v1'])
+  assert.ok(files.length > 3)
+  for (const { path } of files) {
+    const takesAllBut = /\.omit\(/.test(readFileSync(join(ROOT, path), 'utf8'))
+    assert.ok(!takesAllBut, `${path} takes whatever it does not leave out: name what it takes with pick`)
   }
 })
 

@@ -128,7 +128,7 @@ export const OVERVIEW_ROUTES = {
     path: '/escalations/{number}/answer',
     scope: 'decide',
     summary: 'Answer a decision. The answer is recorded under the name of the key.',
-    body: AnswerEscalation.omit({ by: true, env: true }),
+    body: AnswerEscalation.pick({ verdict: true, answer: true, reason: true, always: true, again: true }),
     reply: z.object({ escalation: EscalationView, remembered: z.boolean(), task: TaskAfterAnswer.optional() }),
     guardedBy: 'readEscalation',
   },

@@ -55,7 +55,7 @@ export const TASK_ROUTES = {
     scope: 'read',
     summary: 'List tasks in the order in which they were added. `state` takes several with commas between, and `open`.',
     reach: 'query',
-    query: TaskQuery.omit({ limit: true }).extend(Paging),
+    query: TaskQuery.extend(Paging),
     reply: pageOf(TaskView),
   },
   readTask: {

@@ -12,21 +12,88 @@ const AgentName = z
   .regex(/^[A-Za-z][A-Za-z0-9_-]{0,62}$/, 'the name of an agent, as pcc agents lists it')
   .optional()
 
-/** What only the person's own terminal may send: their environment, their settings, and whatever widens what an agent may do. */
-const OF_THE_TERMINAL = { env: true, config: true, settings: true, auto_approve: true } as const
+/**
+ * Who may send each field of a request: any key that may use the route, or only the person's own terminal, because the field is their
+ * environment or their settings, or widens what an agent may do. A new field belongs to nobody until it has a line here.
+ */
+type Fields<Request> = Readonly<Record<keyof Request, 'anyone' | 'terminal'>>
 
-const NewRun = StartRun.omit({ ...OF_THE_TERMINAL, verify: true }).extend({
-  project: Project.optional(),
-  agent: AgentName,
-})
-const NewSession = StartSession.omit({
-  ...{ ...OF_THE_TERMINAL, allowed_tools: true, attach: true, record: true, host: true, resume: true, tasks: true },
-  ...{ requirements: true },
-}).extend({ project: Project.optional(), agent: AgentName })
-const NewFeature = CreateFeature.omit({ env: true, config: true, settings: true, attach: true }).extend({
-  project: Project.optional(),
-  agent: AgentName,
-})
+/** The fields that any key may send, for `pick`. */
+function open<const Table extends Readonly<Record<string, 'anyone' | 'terminal'>>>(table: Table) {
+  const names = Object.keys(table).filter(name => table[name] === 'anyone')
+  return Object.fromEntries(names.map(name => [name, true])) as {
+    [Name in keyof Table as Table[Name] extends 'anyone' ? Name : never]: true
+  }
+}
+
+const RUN_FIELDS = {
+  agent: 'anyone',
+  auto_resume: 'anyone',
+  auto_approve: 'terminal',
+  brain: 'anyone',
+  brain_model: 'anyone',
+  confidence: 'anyone',
+  config: 'terminal',
+  settings: 'terminal',
+  limit: 'anyone',
+  model: 'anyone',
+  strategy: 'anyone',
+  max_retries: 'anyone',
+  verify: 'terminal',
+  parallel: 'anyone',
+  budget: 'anyone',
+  project: 'anyone',
+  target: 'anyone',
+  env: 'terminal',
+} as const satisfies Fields<StartRun>
+
+const SESSION_FIELDS = {
+  project: 'anyone',
+  task: 'anyone',
+  tasks: 'terminal',
+  requirements: 'terminal',
+  name: 'anyone',
+  agent: 'anyone',
+  model: 'anyone',
+  max_turns: 'anyone',
+  allowed_tools: 'terminal',
+  disallowed_tools: 'anyone',
+  priority: 'anyone',
+  brain: 'anyone',
+  brain_model: 'anyone',
+  confidence: 'anyone',
+  auto_resume: 'anyone',
+  budget: 'anyone',
+  auto_approve: 'terminal',
+  worktree: 'anyone',
+  host: 'terminal',
+  resume: 'terminal',
+  record: 'terminal',
+  attach: 'terminal',
+  config: 'terminal',
+  settings: 'terminal',
+  env: 'terminal',
+} as const satisfies Fields<StartSession>
+
+const FEATURE_FIELDS = {
+  agent: 'anyone',
+  model: 'anyone',
+  budget: 'anyone',
+  auto_resume: 'anyone',
+  config: 'terminal',
+  settings: 'terminal',
+  until: 'anyone',
+  env: 'terminal',
+  attach: 'terminal',
+  project: 'anyone',
+  name: 'anyone',
+  from: 'anyone',
+  ai: 'anyone',
+} as const satisfies Fields<CreateFeature>
+
+const NewRun = StartRun.pick(open(RUN_FIELDS)).extend({ project: Project.optional(), agent: AgentName })
+const NewSession = StartSession.pick(open(SESSION_FIELDS)).extend({ project: Project.optional(), agent: AgentName })
+const NewFeature = CreateFeature.pick(open(FEATURE_FIELDS)).extend({ project: Project.optional(), agent: AgentName })
 
 const run = { noun: 'Runs', reach: 'found', params: z.object({ run: Ref }) } as const
 /** What changes while agents work, and is no change of the run or session. */
@@ -162,7 +229,7 @@ export const WORK_ROUTES = {
     ...order,
     path: '/sessions/{session}/tasks',
     summary: 'Add a task to the queue of a session.',
-    body: AddTask.omit({ env: true }),
+    body: AddTask.pick({ task: true, priority: true, after: true }),
     reply: AddedTask,
     status: 201,
     creates: true,
@@ -173,7 +240,7 @@ export const WORK_ROUTES = {
     path: '/sessions/{session}/answers',
     scope: 'decide',
     summary: 'Answer what a session asks right now (`asks` of the session).',
-    body: AnswerAsk.omit({ by: true, env: true }),
+    body: AnswerAsk.pick({ ask_id: true, verdict: true, answers: true, reason: true }),
     reply: z.object({ ok: z.literal(true) }),
   },
   pauseSession: { ...order, path: '/sessions/{session}/pause', summary: 'Pause a session after the running tool.' },
@@ -181,7 +248,7 @@ export const WORK_ROUTES = {
     ...order,
     path: '/sessions/{session}/resume',
     summary: 'Resume a session.',
-    body: ResumeSession.omit({ env: true, attach: true }).default({}),
+    body: ResumeSession.pick({ from: true, budget: true, model: true }).default({}),
   },
   interruptSession: {
     ...order,
@@ -234,7 +301,7 @@ export const WORK_ROUTES = {
     summary: 'Let a feature go on to its next phase.',
     reach: 'body',
     params: z.object({ feature: FeatureName }),
-    body: ContinueFeatureRequest.omit({ env: true, attach: true }).extend({ project: Project.optional() }),
+    body: ContinueFeatureRequest.pick({ until: true }).extend({ project: Project.optional() }),
     reply: FeatureView,
     guardedBy: 'readFeature',
   },
