@@ -12,13 +12,11 @@ import { notesLock } from '../knowledge/read-notes.ts'
 import { trustedFile, trustStatus } from '../policy/trust/trust.ts'
 import type { RunRow, SessionRow } from '../store/tables.ts'
 import { openTasks } from '../tasks/tasks.ts'
-import { briefFor } from './brief/brief-for.ts'
-import { featureSections } from './brief/task-sections.ts'
+import { beginBrief } from './brief/brief-for.ts'
 import { ConversationLocks, prepareSession, type SupervisorContext } from './context.ts'
 import type { FeatureDeps } from './features/create.ts'
 import { FeatureManager } from './features/features.ts'
 import { GuardWatch } from './guards/watch.ts'
-import { codeSections, lookUpForTask } from './knowledge/found-code.ts'
 import { Accounts, type AccountsDeps } from './limits/accounts.ts'
 import { StartBarrier } from './limits/start-barrier.ts'
 import { type BeginDeps, type CompleteBrief, HeldBackTasks } from './runs/begin-next.ts'
@@ -93,7 +91,7 @@ export function openContext(
       const task = run && (await store.tasks.get(taskId))
       if (!task) return description
       const attempts = (await store.runs.attempts({ task: task.id })).filter(attempt => attempt.session_id !== id)
-      return beginBrief(task, run, { supervisor, options })({ attempts, place })
+      return beginPrompt(task, run, { supervisor, options })({ attempts, place })
     },
   }
   const kept = new KeptEnvironments(paths.run)
@@ -162,18 +160,17 @@ export interface RunSteering {
   completeAgain(): Promise<void>
 }
 
-/** Begins to collect the brief of a run's task, which takes a while. */
-function beginBrief(
+/** Begins to collect the first prompt of a run's task. */
+function beginPrompt(
   task: Task,
   { id: run, options: caller }: RunRow,
   { supervisor: { deps, log }, options }: { supervisor: SupervisorContext; options: PrepareDeps },
 ): CompleteBrief {
   const { store, code, memory } = deps
-  const found = lookUpForTask(task, { ...options, code, caller })
-  return async ({ attempts, place }) => {
-    const learned = memory.forTask(task, { caller, agent: caller.agent ?? null, isBegun: true })
-    const more = [...(await featureSections(task)), ...(await learned), ...(await codeSections(found, code))]
-    const { text, skipped } = await briefFor(task, { store, attempts, run, place, more })
+  const who = { agent: caller.agent ?? null, isBegun: true }
+  const complete = beginBrief(task, { ...options, store, code, memory, caller }, who)
+  return async about => {
+    const { text, skipped } = await complete({ ...about, run })
     for (const { file, problem } of skipped) log.warn({ run, task: task.id, file, problem }, 'a note was left out')
     return text
   }
@@ -197,7 +194,7 @@ export function openRuns(
     heldBack: new HeldBackTasks(clock),
     predictOverlap: async (run, compared, signal) =>
       (await runSettings(run, options)).knows ? supervisor.deps.code.overlap(run.project, compared, signal) : [],
-    beginBrief: (task, run) => beginBrief(task, run, { supervisor, options }),
+    beginPrompt: (task, run) => beginPrompt(task, run, { supervisor, options }),
     stop: async (id, reason) => {
       await steering.stop(id, reason)
       if (await endWithoutProcess(id, { to: 'stop', reason }, supervisor.deps)) await steering.stop(id, reason)

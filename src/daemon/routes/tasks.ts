@@ -8,9 +8,7 @@ import { OPEN_STATES, type Task, TaskState, type TaskView, taskListDocument } fr
 import { SubmitTask, TaskQuery, UpdateTask } from '../../domain/task-requests.ts'
 import type { Tx } from '../../store/store.ts'
 import type { TaskFilter } from '../../store/task-stores.ts'
-import { briefFor } from '../../supervisor/brief/brief-for.ts'
-import { featureSections } from '../../supervisor/brief/task-sections.ts'
-import { codeSections, lookUpForTask } from '../../supervisor/knowledge/found-code.ts'
+import { beginBrief } from '../../supervisor/brief/brief-for.ts'
 import type { Tasks } from '../../tasks/tasks.ts'
 import { mentionTask, readTaskJson } from '../../tasks/view.ts'
 import { type DaemonContext, getTasks } from '../context.ts'
@@ -150,12 +148,10 @@ export function briefRoutes(app: FastifyInstance, daemon: DaemonContext): void {
     const attempts = await store.runs.attempts({ task: task.id })
     const [run] = await store.runs.list({ project: task.project, open: true })
     const { paths, agentEnv: env, policy, code, memory } = daemon
-    const found = lookUpForTask(task, { paths, env, policy, code, caller: {} })
-    const learned = await memory.forTask(task, {})
-    const more = [...(await featureSections(task)), ...learned, ...(await codeSections(found, code))]
+    const complete = beginBrief(task, { paths, env, policy, code, memory, store, caller: {} })
     const placeOrReason = await daemon.supervisor.placeOf(task)
     const place = 'why' in placeOrReason ? undefined : placeOrReason
-    return { task: task.id, ...(await briefFor(task, { store, attempts, run: run?.id, place, more })) }
+    return { task: task.id, ...(await complete({ attempts, run: run?.id, place })) }
   })
 }
 

@@ -8,10 +8,12 @@ import { readNotes } from '../../knowledge/read-notes.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import { type JournalForTask, readJournalForTask } from '../../tasks/journal.ts'
 import { labelsIn } from '../../tasks/view.ts'
+import { codeSections, lookUpForTask, type TaskLookUp } from '../knowledge/found-code.ts'
+import type { SupervisorMemory } from '../memory/supervisor-memory.ts'
 import { retryPlan } from '../runs/next-step.ts'
 import { type Brief, type BriefSection, buildBrief } from './build-brief.ts'
 import { journalSection, notesSection, retrySection } from './history-sections.ts'
-import { skillsSection, taskSections, worktreeSection } from './task-sections.ts'
+import { featureSections, skillsSection, taskSections, worktreeSection } from './task-sections.ts'
 
 /** Leaves most of today's smallest context window (200,000) to the work. */
 const MAX_TOKENS = 60_000
@@ -32,7 +34,31 @@ export interface BriefOptions {
 /** A brief, and the files among the project's notes that could not be read for it. */
 export type TaskBrief = Brief & { skipped: BrokenNote[] }
 
-/** Builds exactly the brief that an agent would get for a task now. */
+/** What a whole brief is collected from. */
+export interface BriefSources extends TaskLookUp {
+  store: BriefOptions['store']
+  memory: Pick<SupervisorMemory, 'forTask'>
+}
+
+/**
+ * Begins to collect all that an agent is told of a task, which takes a while, and returns what completes it. The prompt of a run's agent
+ * and what a person is shown of it before (`pcc task brief`) come from here. With `isBegun`, memory records what it gave.
+ */
+export function beginBrief(
+  task: Task,
+  { store, memory, ...lookUp }: BriefSources,
+  who: { agent?: string | null; isBegun?: boolean } = {},
+): (about: Pick<BriefOptions, 'attempts' | 'run' | 'place'>) => Promise<TaskBrief> {
+  const { caller, code } = lookUp
+  const found = lookUpForTask(task, lookUp)
+  return async about => {
+    const learned = memory.forTask(task, { caller, ...who })
+    const more = [...(await featureSections(task)), ...(await learned), ...(await codeSections(found, code))]
+    return briefFor(task, { store, ...about, more })
+  }
+}
+
+/** Builds a brief of what the store and the project say of a task, and of the sections of other parts that are given. */
 export async function briefFor(
   task: Task,
   { store, attempts, run, place: worktree, more = [], tx }: BriefOptions,

@@ -23,7 +23,7 @@ export interface BeginDeps extends ClaimDeps {
   /** Starts a session for a task that exists already. */
   start(request: StartSession, bound: BoundTask): Promise<SessionRow>
   /** Begins to collect the first prompt for a task, which takes a while, and returns what completes it once the worktree is made. */
-  beginBrief(task: Task, run: RunRow): CompleteBrief
+  beginPrompt(task: Task, run: RunRow): CompleteBrief
   worktrees: WorktreeProvider
   warmth: Pick<WarmProcesses, 'clearAhead'>
   heldBack: HeldBackTasks
@@ -81,7 +81,7 @@ export async function beginNext(run: RunRow, options: BeginOptions, deps: BeginD
   const modelInput = { names, task: task.id, hint: task.model, model: options.model }
   // The model names are those of the run's own agent.
   const chosen = agent === undefined ? chooseModel(strategy, history, modelInput) : { model: undefined }
-  const completeBrief = deps.beginBrief(task, run)
+  const completeBrief = deps.beginPrompt(task, run)
   // The worktree is made before the claim, for the attempt number that the claim will get: no transaction may wait for git.
   const made = await makeWorktree(task, run, deps, options.copying)
   if ('heldBack' in made) return made

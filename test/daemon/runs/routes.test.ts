@@ -376,3 +376,22 @@ test('a limit that is not to be waited for ends the run, and its session can be 
   assert.deepEqual([outcome, tasks], ['limit_reached', { waiting: 1, ready: 1 }])
   assert.equal(reason, `the account is limited, and ${session} does not go on by itself: pcc resume ${session}`)
 })
+
+test('the agent of a run gets what GET /tasks/:ref/brief shows before it begins, with the spec and the code too', async t => {
+  // In a small index every word is a common one.
+  const others = Array.from({ length: 30 }, (_, n) => [`src/part${n}.ts`, `export const part${n} = ${n}\n`])
+  const project = gitProject(t, {
+    ...Object.fromEntries(others),
+    'src/cart.ts': 'export function checkCart(items: number): boolean {\n  return items > 0\n}\n',
+    '.perpetualcc/features/shop/spec.md': '# Shop\n\nA cart holds at least one thing.\n',
+  })
+  const agent = scriptedAgent()
+  const world = await runWorld(t, agent, project)
+  world.settings['PCC_KNOWLEDGE_ENABLED'] = 'true'
+  const task = await world.add('checkCart in src/cart.ts refuses an empty cart', { feature: 'shop' })
+  const { body: shown } = await world.call('GET', `/tasks/${task}/brief`)
+  await world.over((await world.run()).id)
+  assert.equal(agent.prompts[0], shown.text)
+  for (const part of ['A cart holds at least one thing', 'src/cart.ts:1-3', `on branch pcc/${task}`])
+    assert.ok(shown.text.includes(part), `${part} is missing: ${shown.text}`)
+})
