@@ -203,7 +203,7 @@ export const COMMANDS: CommandRow[] = [
     name: 'retry',
     noun: 'session',
     summary: 'Try a session again that failed',
-    add: async program => (await import('./commands/retry.ts')).addRetryCommand(program),
+    add: async program => (await import('./commands/resume.ts')).addRetryCommand(program),
   },
   {
     name: 'takeover',
@@ -215,7 +215,7 @@ export const COMMANDS: CommandRow[] = [
     name: 'handback',
     noun: 'session',
     summary: 'Give a terminal back that you took',
-    add: async program => (await import('./commands/handback.ts')).addHandbackCommand(program),
+    add: async program => (await import('./commands/takeover.ts')).addHandbackCommand(program),
   },
   {
     name: 'checkpoints',

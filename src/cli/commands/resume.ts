@@ -32,14 +32,27 @@ export function addResumeCommand(program: Command): void {
     })
 }
 
-export interface ResumeOptions {
+/** `pcc retry`: tries a failed session once more. */
+export function addRetryCommand(program: Command): void {
+  program
+    .command('retry')
+    .description('Try a failed session again, in its own conversation')
+    .argument('<session>', 'id, unique beginning of an id, or name')
+    .option('--detach', 'try it in the background')
+    .option('--json', 'print events as JSON lines (with --detach: the session as JSON)')
+    .action(async (ref: string, options: ResumeOptions, command: Command) => {
+      throw new ExitCode(await runResume({ ref, verb: 'retry', options, context: await commandContext(command) }))
+    })
+}
+
+interface ResumeOptions {
   from?: string
   budget?: BudgetLimits
   model?: string
   detach?: boolean
 }
 
-export interface ResumeCall {
+interface ResumeCall {
   /** The session as it was typed. */
   ref: string
   verb: 'resume' | 'retry'
@@ -48,7 +61,7 @@ export interface ResumeCall {
 }
 
 /** Resumes a session with the environment of this shell, and shows it live or leaves it in the background. Returns the exit code. */
-export async function runResume({ ref, verb, options, context }: ResumeCall): Promise<number> {
+async function runResume({ ref, verb, options, context }: ResumeCall): Promise<number> {
   const { paths, json, quiet, terminal, out } = context
   refuseInSession(context.env, `${verb} ${ref}`)
   const client = await openClient(paths, context)

@@ -21,8 +21,21 @@ export function addTakeoverCommand(program: Command): void {
     })
 }
 
+/** `pcc handback`: gives a session that a person took over back to pcc. */
+export function addHandbackCommand(program: Command): void {
+  program
+    .command('handback')
+    .description('Give back a terminal that you took over: pcc goes on with the session')
+    .argument('<session>', 'id, unique beginning of an id, or name; also of a task')
+    .option('--json', 'print JSON')
+    .action(async (ref: string, _options: unknown, command: Command) => {
+      await handOver(ref, 'handback', await commandContext(command))
+      throw new ExitCode(0)
+    })
+}
+
 /** Takes over a terminal, or hands it back. */
-export async function handOver(ref: string, action: 'takeover' | 'handback', context: CommandContext) {
+async function handOver(ref: string, action: 'takeover' | 'handback', context: CommandContext) {
   const { paths, env, json, out } = context
   refuseInSession(env, `${action} ${ref}`)
   const client = await openClient(paths, context)
