@@ -1,5 +1,6 @@
 import { messageOf } from '../base/errors.ts'
 import { type Escalation, type EscalationAnswer, isSettled } from '../domain/escalation.ts'
+import { resumesLater } from '../domain/session-end.ts'
 import type { SessionRow } from '../store/tables.ts'
 import { type DaemonContext, getEscalations } from './context.ts'
 
@@ -26,10 +27,8 @@ interface AnswerDelivery {
 
 /** Whether a session waits only for an answer. One that waits for a time, or was paused, gets the answer when it resumes. */
 export function isDue({ state, ended_as, resumes_at }: SessionRow): boolean {
-  return state === 'ended' && !RESUMES_LATER.has(ended_as) && resumes_at === null
+  return state === 'ended' && !resumesLater(ended_as) && resumes_at === null
 }
-
-const RESUMES_LATER = new Set<SessionRow['ended_as']>(['paused', 'rate_limited'])
 
 /**
  * Delivers a settled answer to a session that waits for it. If the session cannot resume (its login came from a shell), the

@@ -5,19 +5,11 @@ import { Answerer } from './escalation.ts'
 import type { EventBody } from './event.ts'
 import { BRAIN_KINDS, SESSION_HOSTS } from './option-values.ts'
 import { PlanItem, QuestionItem, Risk, StoredReason } from './session.ts'
+import { ENDED_AS, type EndedAs } from './session-end.ts'
 import { FirstTask, TaskState, TaskView } from './task.ts'
 
 /** The status that a session shows. It is derived from its row (`statusOf` below) and never stored. */
-export const SessionStatus = z.enum([
-  'idle',
-  'processing',
-  'waiting_input',
-  'rate_limited',
-  'paused',
-  'stopped',
-  'completed',
-  'error',
-])
+export const SessionStatus = z.enum(['idle', 'processing', ...ENDED_AS])
 export type SessionStatus = z.infer<typeof SessionStatus>
 
 const Amount = z.number().positive().max(Number.MAX_SAFE_INTEGER)
@@ -245,14 +237,6 @@ export interface Health {
 
 /** The state of a session in its row. `ended` comes with an `EndedAs`. */
 export type SessionState = 'queued' | 'starting' | 'running' | 'asking' | 'ended'
-
-/** How a session ended. Only `completed` is a success; `paused`, `rate_limited` and `waiting_input` can be resumed later. */
-export type EndedAs = 'completed' | 'stopped' | 'paused' | 'rate_limited' | 'waiting_input' | 'error'
-
-/** Whether a session that ended so, or shows this status, is over: it goes on only if a person resumes it. */
-export function isFinal(as: EndedAs | SessionStatus | null): boolean {
-  return as === 'completed' || as === 'stopped' || as === 'error'
-}
 
 /** The columns of a session's row from which its status follows. */
 export interface StatusFacts {

@@ -13,6 +13,7 @@ import {
   StoredReason,
   TurnOutcome,
 } from './session.ts'
+import { ENDED_AS } from './session-end.ts'
 import { WORK_EVENTS } from './work-events.ts'
 
 /** The checks that keep a session from running away. */
@@ -214,7 +215,7 @@ export const EVENT_BODIES = {
     reason: z.string(),
   }),
   'session.ended': z.object({
-    status: z.enum(['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']),
+    status: z.enum(ENDED_AS),
     reason: z.string(),
     /** When the session resumes by itself. */
     resumes_at: z.number().optional(),

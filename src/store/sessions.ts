@@ -1,6 +1,7 @@
 import { type Kysely, type SqlBool, sql } from 'kysely'
 import type { Clock } from '../base/clock.ts'
 import { AppError } from '../base/errors.ts'
+import { ENDED_AS, isFinal, isResting } from '../domain/session-end.ts'
 import type { SessionFilter, SessionStore, Tx } from './store.ts'
 import type { NewSessionRow, SessionRow, SessionsTable, Tables } from './tables.ts'
 import { inBatches } from './tasks.ts'
@@ -39,7 +40,7 @@ export function openSessionStore({ read, writer, clock }: SessionStoreDeps): Ses
     waiting: tx => listWaitingSessions(tx?.db ?? read),
     standing: async () => {
       const ended = read.selectFrom('sessions').selectAll().where('state', '=', 'ended').where('resumes_at', 'is', null)
-      const standing = ended.where('ended_as', 'in', ['paused', 'rate_limited', 'waiting_input'])
+      const standing = ended.where('ended_as', 'in', ENDED_AS.filter(isResting))
       return (await standing.orderBy('ended_at').orderBy('id').execute()).map(fromSessionRow)
     },
   }
@@ -76,7 +77,7 @@ async function listSessions(
     select = select.where(({ eb, or }) =>
       or([
         eb('state', '!=', 'ended'),
-        eb('ended_as', 'not in', OVER),
+        eb('ended_as', 'not in', ENDED_AS.filter(isFinal)),
         eb('resumes_at', 'is not', null),
         eb('held_at', 'is not', null),
         ...(since === undefined ? [] : [eb('ended_at', '>=', since)]),
@@ -86,9 +87,6 @@ async function listSessions(
   const rows = await select.orderBy('created_at', 'desc').orderBy('id').execute()
   return rows.map(fromSessionRow)
 }
-
-/** Ways of ending after which nothing follows. */
-const OVER = ['completed', 'stopped', 'error'] as const
 
 async function listWaitingSessions(db: Kysely<Tables>): Promise<SessionRow[]> {
   const select = db.selectFrom('sessions').selectAll().where('resumes_at', 'is not', null)

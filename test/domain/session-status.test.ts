@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EndedAs, type SessionState, type StatusFacts, statusOf } from '../../src/domain/api.ts'
+import { type SessionState, type StatusFacts, statusOf } from '../../src/domain/api.ts'
+import { ENDED_AS } from '../../src/domain/session-end.ts'
 
 const BOOT = 'boot-now'
 
@@ -25,8 +26,7 @@ test('a live session of this boot shows what it is doing, with its reason', () =
 })
 
 test('an ended session shows how it ended, whoever ran it', () => {
-  const endings: EndedAs[] = ['completed', 'stopped', 'paused', 'rate_limited', 'waiting_input', 'error']
-  for (const ended_as of endings) {
+  for (const ended_as of ENDED_AS) {
     for (const owner of [BOOT, 'boot-before', null]) {
       assert.deepEqual(statusOf(row({ state: 'ended', ended_as, owner, status_reason: 'why' }), BOOT), {
         status: ended_as,

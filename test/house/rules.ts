@@ -41,6 +41,12 @@ const MAY_NOT: Record<string, string[]> = {
 /** Layered folders within one part: each may import only the folders before it. */
 const STAIRS: Record<string, string[]> = { workspace: ['git', 'command', 'worktrees', 'verify', 'merge'] }
 
+/** Texts that decide something and stand in one file: whoever needs them imports what that file makes of them. */
+const SPELLED_ONCE: Record<string, string> = {
+  NotebookEdit: 'src/domain/file-tools.ts',
+  'paused by a person': 'src/domain/session-end.ts',
+}
+
 const MAX_LINES = 400
 /** The loop file of an orchestrator tends to grow without limit. */
 const MAX_LOOP_LINES = 200
@@ -53,7 +59,7 @@ const GOOD_NAME = /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9-]+)*\.(ts|js|tsx)$/
 export function brokenRules(root: string): string[] {
   const src = readTree(root, ['src'])
   const all = [...src, ...readTree(root, ['test', 'bench', 'scripts', 'bin'])]
-  return [...src.flatMap(wrongImports), ...cycles(src), ...all.flatMap(wrongShape)]
+  return [...src.flatMap(wrongImports), ...src.flatMap(spelledAgain), ...cycles(src), ...all.flatMap(wrongShape)]
 }
 
 /** Imports what the bundler has put beside a script of its own. */
@@ -104,6 +110,12 @@ function cycles(files: SourceFile[]): string[] {
   }
   for (const path of edges.keys()) walk(path, [])
   return found
+}
+
+function spelledAgain({ path, text }: SourceFile): string[] {
+  return Object.entries(SPELLED_ONCE).flatMap(([words, home]) =>
+    path !== home && text.includes(words) ? [`${path} spells "${words}" itself: import what ${home} exports`] : [],
+  )
 }
 
 function wrongShape(file: SourceFile): string[] {

@@ -2,6 +2,7 @@ import { isAbsolute, relative } from 'node:path'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import type { Checkpoint, KeyDecision } from '../../domain/checkpoint.ts'
 import type { EventBody, EventKind, StoredEvent } from '../../domain/event.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import type { PlanItem, QuestionItem } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import { MAX_FILES } from './changed-files.ts'
@@ -39,8 +40,6 @@ const KINDS: EventKind[] = [
 /** A stored text may have 20,000 characters, so a page takes some megabytes at most. */
 const PAGE = 250
 const MAX = { completed: 500, decisions: 200, written: MAX_FILES, messages: 6, open: 500, asked: 200 }
-
-const WRITERS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
 /** Reads a session's events in pages, starting after its earlier checkpoint if there is one. */
 export async function readHistory({
@@ -101,7 +100,7 @@ class HistoryReader {
         keepEntry(this.#open, event.body.call_id, this.#callOf(event.body), MAX.open)
         return
       case 'tool.finished':
-        if (event.body.ok && WRITERS.has(event.body.tool)) this.#addWritten(event.body)
+        if (event.body.ok && WRITING_TOOLS.has(event.body.tool)) this.#addWritten(event.body)
         this.#open.delete(event.body.call_id)
         return
       case 'question.asked':
@@ -143,7 +142,7 @@ class HistoryReader {
 
   #callOf({ tool, target, input }: { tool: string; target: string; input: Record<string, unknown> }) {
     const path = input['file_path'] ?? input['notebook_path'] ?? input['path']
-    return { tool, target, path: WRITERS.has(tool) && typeof path === 'string' ? path : undefined }
+    return { tool, target, path: WRITING_TOOLS.has(tool) && typeof path === 'string' ? path : undefined }
   }
 
   #addWritten({ call_id, target }: { call_id: string; target: string }): void {

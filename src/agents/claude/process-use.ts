@@ -1,4 +1,5 @@
 import { isObject } from '../../base/json.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import { OWN_SERVER } from '../../domain/own-server.ts'
 import type { OpenSession, SessionEvent } from '../../domain/session.ts'
 import { type SettingsState, settingsState } from './settings-state.ts'
@@ -59,8 +60,8 @@ export class ProcessUse {
  * runs beside the agent, can attach to it, and can write the file with which every later command begins.
  */
 const FORGOTTEN_TOOLS = new Set([
-  ...['Read', 'Edit', 'MultiEdit', 'Write', 'NotebookEdit', 'Glob', 'Grep', 'LS', 'TodoWrite', 'Agent'],
-  ...['AskUserQuestion', 'ToolSearch'],
+  ...WRITING_TOOLS,
+  ...['Read', 'Glob', 'Grep', 'LS', 'TodoWrite', 'Agent', 'AskUserQuestion', 'ToolSearch'],
 ])
 
 /**

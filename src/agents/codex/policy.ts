@@ -1,3 +1,4 @@
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import type { OpenSession } from '../../domain/session.ts'
 import type { CodexCalls } from './calls.ts'
 import { type CommandAsk, ItemNotice, TerminalInput, ThreadSettings } from './wire.ts'
@@ -82,12 +83,12 @@ function quoteToml(value: string): string {
 }
 
 /** Tools that change something, or can. */
-const WRITERS = ['Bash', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit']
+const CHANGERS: ReadonlySet<string> = new Set(['Bash', ...WRITING_TOOLS])
 const READING_ACTIONS = new Set(['read', 'listFiles', 'search'])
 
 /** Whether a session has a list of tools without any that changes something: then Codex's sandbox lets it write nothing. */
 export function mayOnlyRead({ tools }: Pick<OpenSession, 'tools'>): boolean {
-  return tools !== undefined && !tools.some(tool => WRITERS.includes(tool))
+  return tools !== undefined && !tools.some(tool => CHANGERS.has(tool))
 }
 
 /** Whether a command only reads, according to Codex itself. The sandbox enforces it. */

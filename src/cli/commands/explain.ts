@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { AppError } from '../../base/errors.ts'
+import { FILE_TOOLS } from '../../domain/file-tools.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 
 interface ExplainOptions {
@@ -56,8 +57,8 @@ async function explainBatch(context: CommandContext, text: string | undefined, o
   })
 }
 
-/** The input field in which each tool names its file; `file_path` for the others. */
-const PATH_FIELDS: Record<string, string> = { Glob: 'path', Grep: 'path', LS: 'path', NotebookEdit: 'notebook_path' }
+/** The input field in which each tool that is no file tool names its folder; `file_path` for unknown ones. */
+const PATH_FIELDS: Record<string, string> = { Glob: 'path', Grep: 'path' }
 
 function readCall(text: string | undefined, { tool, path, input }: ExplainOptions): { tool: string; input: unknown } {
   const count = [text, path, input].filter(value => value !== undefined).length
@@ -66,7 +67,7 @@ function readCall(text: string | undefined, { tool, path, input }: ExplainOption
   if (input !== undefined) return { tool: name, input: parseInput(input) }
   if (path !== undefined) {
     if (tool === undefined) throw usage('--path needs --tool: Read, Write, Edit …')
-    return { tool: name, input: { [PATH_FIELDS[name] ?? 'file_path']: path } }
+    return { tool: name, input: { [FILE_TOOLS.get(name)?.keys[0] ?? PATH_FIELDS[name] ?? 'file_path']: path } }
   }
   if (name === 'Bash' && text === undefined) throw usage('give a command, or --tool with --path or --input, or --batch')
   return { tool: name, input: text === undefined ? {} : { command: text } }

@@ -2,6 +2,7 @@ import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { EscalationView } from '../../domain/escalation.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import { resumesLater } from '../../domain/session-end.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../context.ts'
 import { eventLines } from '../render/event-lines.ts'
@@ -236,7 +237,7 @@ export function resumesByItself(event: StoredEvent | undefined): event is Waitin
 /** Whether an event leaves the session in a state that only a person can resume, from any terminal. */
 export function canBeResumed(event: StoredEvent | undefined): boolean {
   if (event?.kind !== 'session.ended' || resumesByItself(event)) return false
-  return event.body.status === 'paused' || event.body.status === 'rate_limited'
+  return resumesLater(event.body.status)
 }
 
 type WaitingEnd = Extract<StoredEvent, { kind: 'session.ended' }> & { body: { resumes_at: number } }

@@ -160,7 +160,7 @@ function belowTask(session: SessionView, now: number): Cell | undefined {
   return cause === '' ? undefined : { text: cause, tone: 'yellow' }
 }
 
-/** `paused by a person`: the reason without the command that follows, which every paused session has. */
+/** The reason without the command that follows, which every paused session has. */
 function pauseCause({ reason }: SessionView): string {
   return firstLine((reason ?? '').replace(/; go on with: pcc .*/s, ''))
 }

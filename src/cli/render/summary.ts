@@ -3,6 +3,8 @@ import { neutral } from '../../base/neutral.ts'
 import type { SessionView } from '../../domain/api.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
+import type { EndedAs } from '../../domain/session-end.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import { commandsToResume, counted, duration, fullCount, money, statusWords } from './format.ts'
 import { cut, firstLine, INDENT, type Terminal, wrap } from './text.ts'
@@ -20,10 +22,10 @@ export interface Summary {
 /** The kinds of events that a summary is made of. */
 const SUMMARY_KINDS = ['permission.decided', 'tool.finished', 'question.answered'] as const
 
-const EDITORS = new Set(['Edit', 'MultiEdit', 'NotebookEdit'])
+type SummaryEvent = Extract<StoredEvent, { kind: (typeof SUMMARY_KINDS)[number] }>
 
 /** Summarises what was done, decided and refused from the events alone. */
-export function summarise(events: StoredEvent[]): Summary {
+export function summarise(events: readonly SummaryEvent[]): Summary {
   const summary: Summary = {
     files: { written: [], edited: [] },
     commands: [],
@@ -43,7 +45,7 @@ export function summarise(events: StoredEvent[]): Summary {
     if (event.kind === 'question.answered' && event.body.declined === undefined)
       summary.answered[deciderOf(event.body.by)] += Object.keys(event.body.answers).length
   }
-  summary.cutOff = [...running.values()].filter(({ tool }) => tool === 'Bash' || tool === 'Write' || EDITORS.has(tool))
+  summary.cutOff = [...running.values()].filter(({ tool }) => tool === 'Bash' || WRITING_TOOLS.has(tool))
   return summary
 }
 
@@ -85,8 +87,8 @@ function addDecision(body: EventBody<'permission.decided'>, summary: Summary): v
 function addResult({ tool, target, ok }: EventBody<'tool.finished'>, { files, commands }: Summary): void {
   if (tool === 'Bash') commands.push({ command: target, ok })
   if (!ok) return
-  if (tool === 'Write' && !files.written.includes(target)) files.written.push(target)
-  if (EDITORS.has(tool) && !files.edited.includes(target)) files.edited.push(target)
+  const list = tool === 'Write' ? files.written : WRITING_TOOLS.has(tool) ? files.edited : undefined
+  if (list?.includes(target) === false) list.push(target)
 }
 
 function deciderOf(by: string): 'auto' | 'human' {
@@ -129,7 +131,7 @@ export async function closingLines(
   { id, terminal }: { id: string; terminal: Terminal },
 ): Promise<string[]> {
   const path = `/sessions/${id}/events?kinds=${SUMMARY_KINDS.join(',')}`
-  const reply = client.request<{ events: StoredEvent[] }>('GET', path)
+  const reply = client.request<{ events: SummaryEvent[] }>('GET', path)
   const [session, { events }] = await Promise.all([endedSession, reply])
   return summaryLines(session, summarise(events), terminal)
 }
@@ -142,18 +144,15 @@ export function interruptedLines({ status, reason, ended_at }: SessionView, term
 }
 
 /** The exit code of a command that watched a session until its end: only `completed` is 0. */
-export function exitCodeFor(session: SessionView): number {
-  switch (session.status) {
-    case 'completed':
-      return 0
-    case 'waiting_input':
-      return 3
-    case 'rate_limited':
-    case 'paused':
-      return 4
-    case 'stopped':
-      return 130
-    default:
-      return 1
-  }
+export function exitCodeFor({ status }: Pick<SessionView, 'status'>): number {
+  return status === 'idle' || status === 'processing' ? 1 : EXIT_CODES[status]
+}
+
+const EXIT_CODES: Record<EndedAs, number> = {
+  completed: 0,
+  error: 1,
+  waiting_input: 3,
+  rate_limited: 4,
+  paused: 4,
+  stopped: 130,
 }

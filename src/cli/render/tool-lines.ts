@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { neutral, neutralOutput } from '../../base/neutral.ts'
 import { isAutomatic } from '../../domain/deciders.ts'
 import type { EventBody, EventOf } from '../../domain/event.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import { toolCallName } from '../../domain/own-server.ts'
 import { duration } from './format.ts'
 import { cut, cutAtWord, firstLine, INDENT, type LineOptions, type Terminal, widthOf, wrap } from './text.ts'
@@ -19,7 +20,6 @@ const INSIDE = 'inside the project'
 /** The agent's own list of steps: `[PLAN]` lines show the result. */
 const PLAN_TOOLS = new Set(['TodoWrite', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet'])
 const QUESTION_TOOLS: ReadonlySet<string> = new Set(['AskUserQuestion', toolCallName('ask_human')])
-const FILE_TOOLS = new Set(['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
 /** `[TOOL] Write → src/x.ts ✓ (auto-approved)`, or the refusal with its reason. */
 export function toolLine(body: EventBody<'permission.decided'>, options: LineOptions): string[] {
@@ -89,7 +89,7 @@ function stripWrapping(output: string): string {
 }
 
 function linkFile(tool: string, shown: string, path: string, { terminal, project }: LineOptions): string {
-  return FILE_TOOLS.has(tool) ? terminal.link(resolve(project, path), shown) : shown
+  return tool === 'Read' || WRITING_TOOLS.has(tool) ? terminal.link(resolve(project, path), shown) : shown
 }
 
 function approvedBy({ by, reason }: EventBody<'permission.decided'>): string {

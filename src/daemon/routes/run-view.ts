@@ -3,6 +3,7 @@ import { brokenCheckKey, type Escalation } from '../../domain/escalation.ts'
 import type { EventBody, StoredEvent } from '../../domain/event.ts'
 import type { Need, Needs } from '../../domain/needs.ts'
 import type { AttemptNow, AttemptView, RunDetail, RunView, TaskCounts } from '../../domain/run.ts'
+import { isResting } from '../../domain/session-end.ts'
 import { OPEN_STATES, type Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
@@ -239,15 +240,13 @@ async function readQuota(
 /** Whether no attempt goes on before a time or a person comes: how long that takes says nothing about the tasks. */
 export function standsStill(attempts: readonly Pick<AttemptView, 'now'>[]): boolean {
   const open = attempts.flatMap(({ now }) => now ?? [])
-  return open.length > 0 && open.every(now => (now.landing === null ? STANDING.has(now.status) : isHeld(now)))
+  return open.length > 0 && open.every(now => (now.landing === null ? isResting(now.status) : isHeld(now)))
 }
 
 /** Whether finished work waits for a person. */
 function isHeld({ decision, held_up }: AttemptNow): boolean {
   return decision !== null || held_up !== undefined
 }
-
-const STANDING: ReadonlySet<AttemptNow['status']> = new Set(['paused', 'rate_limited', 'waiting_input'])
 
 /** How many earlier runs are read while this one has no finished task. */
 const EARLIER = 3

@@ -1,3 +1,5 @@
+import { FILE_TOOLS, type FileTool } from '../../domain/file-tools.ts'
+
 /** What a call of one of the agent's tools does, as far as the policy cares. */
 export type ToolUse =
   | { does: 'read'; path: string }
@@ -45,17 +47,6 @@ const HARMLESS = new Set([
   'ListMcpResourcesTool',
 ])
 
-/** File tools: what they do, and the fields in which they name the file. */
-const FILE_TOOLS: Record<string, { does: 'read' | 'write'; keys: string[] }> = {
-  Read: { does: 'read', keys: ['file_path'] },
-  NotebookRead: { does: 'read', keys: ['notebook_path', 'file_path'] },
-  LS: { does: 'read', keys: ['path'] },
-  Write: { does: 'write', keys: ['file_path'] },
-  Edit: { does: 'write', keys: ['file_path'] },
-  MultiEdit: { does: 'write', keys: ['file_path'] },
-  NotebookEdit: { does: 'write', keys: ['notebook_path', 'file_path'] },
-}
-
 /** Every tool that the policy knows by its name. */
 export const KNOWN_TOOLS: readonly string[] = [
   'Bash',
@@ -64,7 +55,7 @@ export const KNOWN_TOOLS: readonly string[] = [
   'Grep',
   'WebFetch',
   'WebSearch',
-  ...Object.keys(FILE_TOOLS),
+  ...FILE_TOOLS.keys(),
   ...HARMLESS,
 ]
 
@@ -74,7 +65,7 @@ export function readToolUse(tool: string, input: unknown): ToolUse {
     return { does: 'unknown', why: 'its input is no object' }
   const fields = input as Record<string, unknown>
   if (HARMLESS.has(tool)) return { does: 'nothing' }
-  const file = Object.hasOwn(FILE_TOOLS, tool) ? FILE_TOOLS[tool] : undefined
+  const file = FILE_TOOLS.get(tool)
   if (file) return readFileUse(file, fields)
   if (tool === 'Glob') return readSearchUse(fields['path'], fields['pattern'], false)
   if (tool === 'Grep') return readSearchUse(fields['path'], fields['glob'], true)
@@ -94,7 +85,7 @@ export function readToolUse(tool: string, input: unknown): ToolUse {
   return { does: 'unknown', why: `${tool} is not a tool the policy knows` }
 }
 
-function readFileUse(file: { does: 'read' | 'write'; keys: string[] }, fields: Record<string, unknown>): ToolUse {
+function readFileUse(file: FileTool, fields: Record<string, unknown>): ToolUse {
   for (const key of file.keys) {
     const path = fields[key]
     if (path === undefined) continue

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Log } from '../../base/log.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import type { Task } from '../../domain/task.ts'
 import { recordNote } from '../../knowledge/record-note.ts'
 import type { Store } from '../../store/store.ts'
@@ -18,8 +19,6 @@ interface AttemptStory {
 /** Events read at once: a session may have tens of thousands, and the daemon serves other sessions meanwhile. */
 const PAGE_SIZE = 500
 
-/** Tools that write the file that they are given. */
-const WRITING_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 /** Tools that write no file of the project. After any other tool git is asked, which takes some 20 ms. */
 const READING_TOOLS = new Set(['Read', 'Grep', 'Glob', 'LS', 'TodoWrite', 'WebFetch', 'WebSearch', 'AskUserQuestion'])
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import type { Request, SessionEvent, Verdict } from '../../domain/session.ts'
 import type { GuardSettings } from '../session/settings.ts'
 import { callShape, RepetitionDetector, resultShape, SLOW_MS } from './repetition.ts'
@@ -22,8 +23,6 @@ const MAX_RESULTS = 1_000
 
 const EMPTY_ROUND: ProgressRound = { changed: false, fresh: false, waited: false }
 
-/** Tools that change a file. */
-const EDIT_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 const TEST_COMMAND = /\b(test|tests|spec|pytest|jest|vitest|mocha|tox|check|verify)\b/i
 
 /** Passes the calls of one agent and of its subagents to both breakers. */
@@ -112,7 +111,7 @@ export class Breakers {
   /** Remembers the result of a call; true if the call changed a file in a new way. */
   #noteResult(call: Call, ok: boolean, result: string): boolean {
     const { tool, input } = call
-    const isEdit = EDIT_TOOLS.has(tool)
+    const isEdit = WRITING_TOOLS.has(tool)
     const key = resultKey(call)
     const before = this.#results.get(key)
     this.#remember(key, result)
@@ -155,7 +154,7 @@ const ADVICE =
 
 /** An edit is identified by its whole input, not by its shape: two edits that differ in a number are different. */
 function resultKey({ tool, input, shape }: Call): string {
-  return EDIT_TOOLS.has(tool) ? digest(`edit ${tool} ${JSON.stringify(input)}`) : shape
+  return WRITING_TOOLS.has(tool) ? digest(`edit ${tool} ${JSON.stringify(input)}`) : shape
 }
 
 /** Texts are compared by their digest: a file that is written may be long. */

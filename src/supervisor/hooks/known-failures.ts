@@ -1,3 +1,5 @@
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
+
 /** A failure that has a usual cause, and what to do about it. */
 export interface KnownFailure {
   code: string
@@ -33,7 +35,7 @@ interface Rule extends KnownFailure {
   tools?: RegExp
 }
 
-const EDITS = /^(Edit|MultiEdit|Write|NotebookEdit|apply_patch)$/
+const EDITS = new RegExp(`^(${[...WRITING_TOOLS, 'apply_patch'].join('|')})$`)
 
 const RULES: readonly Rule[] = [
   {

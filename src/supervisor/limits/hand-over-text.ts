@@ -2,6 +2,7 @@ import { quoteBlock, quoteLine, quoteList } from '../../agents/checkpoints/resto
 import type { HandOver, HandOverCause } from '../../domain/agent-choice.ts'
 import { agentName } from '../../domain/agents/agent-registry.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -61,15 +62,13 @@ function openWrites(events: StoredEvent[]): string[] {
   for (const { kind, body } of events) {
     // The agent that took over from an earlier process was told of its open calls.
     if (kind === 'agent.started') open.clear()
-    if (kind === 'tool.requested' && WRITING_TOOLS.has(body.tool))
+    if (kind === 'tool.requested' && (body.tool === 'Bash' || WRITING_TOOLS.has(body.tool)))
       open.set(body.call_id, `${body.tool}: ${body.target}`)
     if (kind === 'tool.finished') open.delete(body.call_id)
     if (kind === 'permission.decided' && body.verdict === 'deny') open.delete(body.call_id)
   }
   return [...new Set(open.values())]
 }
-
-const WRITING_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit', 'Bash'])
 
 /** Empty without git, or where git does not answer: the checkpoint lists the changed files. */
 async function listUncommitted(directory: string): Promise<string[]> {

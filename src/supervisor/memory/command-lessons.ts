@@ -1,5 +1,6 @@
 import { wordsIn } from '../../base/words.ts'
 import type { StoredEvent } from '../../domain/event.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
 import type { CapturedRow } from '../../domain/hook-capture.ts'
 import { runsCommands } from '../../policy/verdict/rules.ts'
 import { findKnownFailure } from '../hooks/known-failures.ts'
@@ -46,7 +47,6 @@ export interface DeadEnd {
 const LONGEST_COMMAND = 200
 /** How many commands after a failure may be its fix. */
 const MOST_BETWEEN = 6
-export const WRITING_TOOLS = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 /** Failures of these say something about the files and nothing about the command. */
 const LOOKING =
   /^(grep|rg|ag|ls|cat|find|head|tail|test|\[|diff|cmp|which|type|command|stat|wc|git (diff|grep|log|show|status))\b/

@@ -1,5 +1,6 @@
 import type { EventOf, StoredEvent } from '../../domain/event.ts'
-import { type DeadEnd, WRITING_TOOLS } from './command-lessons.ts'
+import { WRITING_TOOLS } from '../../domain/file-tools.ts'
+import type { DeadEnd } from './command-lessons.ts'
 
 /** What the gates taught about an attempt. Nothing of it is a text that anybody wrote: gates, files and outcomes only. */
 export interface GateLesson extends DeadEnd {

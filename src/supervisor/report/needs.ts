@@ -5,6 +5,7 @@ import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import { WAITS_FOR_ACCOUNT } from '../../domain/merge.ts'
 import { type Need, type NeedKind, type Needs, NOTHING_MORE, orderNeeds } from '../../domain/needs.ts'
 import { QuestionItem } from '../../domain/session.ts'
+import { isPausedByPerson } from '../../domain/session-end.ts'
 import type { Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow, SessionRow } from '../../store/tables.ts'
@@ -197,7 +198,8 @@ async function listAccounts(facts: Facts): Promise<Need[]> {
   const { store, faults, openRuns, now = Date.now } = facts
   if (faults.length === 0) return []
   const standing: SessionRow[] = []
-  for (const row of facts.standing) if (!isPausedByPerson(row) && (await hasWork(row, facts))) standing.push(row)
+  for (const row of facts.standing)
+    if (!isPausedByPerson(row.status_reason) && (await hasWork(row, facts))) standing.push(row)
   const live = await store.sessions.list({ only: 'live' })
   const sessions = [...standing, ...(await store.sessions.waiting()), ...live]
   const ofRuns = await listAccountsOfRuns(facts)
@@ -273,7 +275,7 @@ async function listSessions(facts: Facts): Promise<Need[]> {
     const { id, name, project, task_id, priority, ended_as, status_reason, ended_at, account, created_at } = row
     const task = task_id === null ? undefined : tasks.get(task_id)
     if (asked.has(id) || (task && refused.has(task.id)) || (account !== null && mended.has(account))) continue
-    if (isPausedByPerson(row) || !(await hasWork(row, facts))) continue
+    if (isPausedByPerson(row.status_reason) || !(await hasWork(row, facts))) continue
     const isAsking = ended_as === 'waiting_input'
     needs.push({
       ...NOTHING_MORE,
@@ -291,10 +293,6 @@ async function listSessions(facts: Facts): Promise<Need[]> {
 /** The command that a reason names: on a line of its own, or the yes in one. */
 function findCommand(reason: string | null): string | undefined {
   return /^pcc resume .*|(?<=: )pcc respond \d+ --approve --again(?=;|$)/m.exec(reason ?? '')?.[0]
-}
-
-function isPausedByPerson({ status_reason }: SessionRow): boolean {
-  return status_reason?.startsWith('paused by a person') === true
 }
 
 /** A session whose worktree somebody has deleted cannot go on: that has to be mended before its row can be answered. */

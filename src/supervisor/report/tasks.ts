@@ -1,6 +1,7 @@
 import type { StoredEvent } from '../../domain/event.ts'
 import { hasChangedNothing as isEmptyDiff } from '../../domain/evidence.ts'
 import type { ReportedPeriod } from '../../domain/report.ts'
+import { isResting } from '../../domain/session-end.ts'
 import { hasChangedNothing } from '../../domain/worktree.ts'
 import type { Store } from '../../store/store.ts'
 
@@ -52,7 +53,7 @@ export function readTaskStories(
       const story = stories.get(task)
       const period = story && open.get(story.id)
       if (event.kind === 'session.resumed' && story && resting.delete(story.id)) begin(story, event.time)
-      if (event.kind !== 'session.ended' || !period || !WAITS.has(event.body.status)) continue
+      if (event.kind !== 'session.ended' || !period || !isResting(event.body.status)) continue
       Object.assign(period, { to: event.time, as: 'waiting' })
       open.delete(period.task_id)
       resting.add(period.task_id)
@@ -82,9 +83,6 @@ export function readTaskStories(
   }
   return [...stories.values()].filter(({ last }) => last !== 'untouched')
 }
-
-/** The ends of sessions that go on later. */
-const WAITS: ReadonlySet<string> = new Set(['paused', 'rate_limited', 'waiting_input'])
 
 /** The states in which work that its agent called done is looked at. */
 const CHECKED: ReadonlySet<string> = new Set(['verifying', 'merging'])

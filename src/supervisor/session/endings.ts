@@ -8,6 +8,7 @@ import type { NewEscalation } from '../../domain/escalation.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import { type AccountFault, FAULTS, type Limit } from '../../domain/limit.ts'
 import type { Failure } from '../../domain/session.ts'
+import { PAUSED_BY_PERSON } from '../../domain/session-end.ts'
 import { notLoggedIn, vendorOf } from '../../domain/vendors.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
@@ -29,7 +30,7 @@ export function paused(
   live: LiveSession,
   { text, limit }: { text?: string; limit?: Limit } = {},
 ): LiveSessionEnding {
-  const cause = { person: 'paused by a person', interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
+  const cause = { person: PAUSED_BY_PERSON, interrupted: 'interrupted', turns: 'the turn limit was reached' }[why]
   const reason = `${cause}; go on with: pcc resume ${live.id}`
   return {
     as: 'paused',

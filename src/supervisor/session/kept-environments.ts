@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { replaceFile } from '../../base/files.ts'
-import { isFinal } from '../../domain/api.ts'
+import { isFinal } from '../../domain/session-end.ts'
 import type { SessionRow } from '../../store/tables.ts'
 
 const Environment = z.record(z.string(), z.string())

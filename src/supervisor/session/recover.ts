@@ -1,4 +1,5 @@
 import { crashPoint } from '../../base/crash-point.ts'
+import { PAUSED_BY_PERSON } from '../../domain/session-end.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import type { SessionRow } from '../../store/tables.ts'
@@ -103,7 +104,7 @@ interface RecoveryEnd {
  */
 function recoveryEnd({ id, parked, intent }: SessionRow, problem: string | undefined): RecoveryEnd {
   if (intent === 'stop') return { status: 'stopped', reason: 'stopped by a person', goesOn: false }
-  const byPerson = intent === 'pause' ? `paused by a person; go on with: pcc resume ${id}` : undefined
+  const byPerson = intent === 'pause' ? `${PAUSED_BY_PERSON}; go on with: pcc resume ${id}` : undefined
   const byProblem = problem === undefined ? undefined : `interrupted: ${problem}; go on with: pcc resume ${id}`
   const held = byProblem ?? byPerson
   if (parked !== null && held === undefined) return { status: 'waiting_input', reason: STILL_OPEN, goesOn: false }

@@ -3,6 +3,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { sweepMarked, sweepTree } from '../../base/process/sweep.ts'
+import { PAUSED_BY_PERSON } from '../../domain/session-end.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
@@ -174,7 +175,7 @@ export async function pauseWaitingSession(row: SessionRow, store: Store, now: nu
     await endLeftInTerminal(row, 'pause', store)
     return true
   }
-  const reason = `paused by a person; go on with: pcc resume ${row.id}`
+  const reason = `${PAUSED_BY_PERSON}; go on with: pcc resume ${row.id}`
   return endWaiting(row, { store, now, as: 'paused', reason, actor: 'human' })
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../../base/errors.ts'
 import { isAlive } from '../../base/process/process-table.ts'
-import { isFinal } from '../../domain/api.ts'
+import { isFinal } from '../../domain/session-end.ts'
 import type { TerminalWait } from '../../human/terminals.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { eventOf, type LiveSession, type SessionContext, type SessionDeps } from './context.ts'

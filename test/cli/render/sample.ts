@@ -1,6 +1,6 @@
 import { type Terminal, terminalOf } from '../../../src/cli/render/text.ts'
 import type { SessionView } from '../../../src/domain/api.ts'
-import type { EventBody, EventKind, StoredEvent } from '../../../src/domain/event.ts'
+import type { EventBody, EventKind, EventOf } from '../../../src/domain/event.ts'
 import type { TaskView } from '../../../src/domain/task.ts'
 
 /** Twelve o'clock in the local time zone. */
@@ -14,7 +14,7 @@ export function plain(width = 80): Terminal {
 let lastId = 0
 
 /** A stored event of a kind, some seconds after noon. */
-export function event<Kind extends EventKind>(kind: Kind, body: EventBody<Kind>, seconds = 1): StoredEvent {
+export function event<Kind extends EventKind>(kind: Kind, body: EventBody<Kind>, seconds = 1): EventOf<Kind> {
   const stored = {
     id: ++lastId,
     time: NOON + seconds * 1000,
@@ -24,11 +24,11 @@ export function event<Kind extends EventKind>(kind: Kind, body: EventBody<Kind>,
     kind,
     body,
   }
-  return stored as unknown as StoredEvent
+  return stored as unknown as EventOf<Kind>
 }
 
 /** A decision on a tool call. */
-export function decided(change: Partial<EventBody<'permission.decided'>>): StoredEvent {
+export function decided(change: Partial<EventBody<'permission.decided'>>) {
   const body = {
     call_id: 'c1',
     tool: 'Write',

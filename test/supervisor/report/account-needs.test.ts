@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOpenGate } from '../../../src/agents/limits/account-gates.ts'
+import { PAUSED_BY_PERSON } from '../../../src/domain/session-end.ts'
 import type { SessionRow } from '../../../src/store/tables.ts'
 import { A_RUN, beginAttempt, needsWorld as world } from './needs-world.ts'
 
@@ -40,7 +41,7 @@ test('the row of a missing login goes with its cause, whichever way that ends, a
       'a person pauses it',
       true,
       async w => {
-        await ended({ status_reason: 'paused by a person; go on with: …' })(w)
+        await ended({ status_reason: `${PAUSED_BY_PERSON}; go on with: …` })(w)
         await w.store.transaction(tx => w.store.gates.put({ ...gate, closed_until: 900 }, 4, tx))
       },
     ],

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createOpenGate } from '../../../src/agents/limits/account-gates.ts'
 import { orderNeeds } from '../../../src/domain/needs.ts'
+import { PAUSED_BY_PERSON } from '../../../src/domain/session-end.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { RunRow } from '../../../src/store/tables.ts'
 import { listNeeds } from '../../../src/supervisor/report/needs.ts'
@@ -148,7 +149,7 @@ test('each cause that is no decision is one row that says what to type, and is g
   await add('after three', [third.id])
   for (const { id } of [first, second]) await store.transaction(tx => heldUp(store, id, tx))
   await session('s-limit', { state: 'ended', ended_as: 'paused', resumes_at: 9, account: 'a-1' })
-  await session('s-mine', { state: 'ended', ended_as: 'paused', status_reason: 'paused by a person; go on with: …' })
+  await session('s-mine', { state: 'ended', ended_as: 'paused', status_reason: `${PAUSED_BY_PERSON}; go on with: …` })
   await session('s-stuck', { state: 'ended', ended_as: 'paused', status_reason: 'the turn limit was reached\nmore' })
   const gate = { ...createOpenGate('a-1'), source: 'login' as const, reason: 'Not logged in\nRun: claude /login' }
   await store.transaction(tx => store.gates.put({ ...gate, closed_at: 3, closed_until: 9_999 }, 3, tx))

@@ -1,5 +1,6 @@
 import { messageOf } from '../../../base/errors.ts'
 import type { AttemptNow, AttemptView, RunDetail } from '../../../domain/run.ts'
+import { isPausedByPerson } from '../../../domain/session-end.ts'
 import { duration } from '../../render/format.ts'
 import { cut, cutAtWord, type Terminal, widthOf, wrap } from '../../render/text.ts'
 import {
@@ -234,7 +235,7 @@ export function boardFrame(board: Board, { terminal, height, now }: BoardViewpor
 /** A session that was paused with its run goes on with it: the head of the board says how. */
 function pausedWithRun(attempt: AttemptView): AttemptView {
   const { why, ...now } = attempt.now ?? {}
-  return attempt.now && why?.startsWith('paused by a person') ? { ...attempt, now: now as AttemptNow } : attempt
+  return attempt.now && isPausedByPerson(why) ? { ...attempt, now: now as AttemptNow } : attempt
 }
 
 /** The most tasks that are shown as waiting for another one. */

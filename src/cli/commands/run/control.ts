@@ -4,6 +4,7 @@ import { neutral } from '../../../base/neutral.ts'
 import { RUN_EXITS } from '../../../domain/attempt.ts'
 import type { AttemptNow, AttemptView, RunDetail, StartRun } from '../../../domain/run.ts'
 import type { ScheduleView, SetSchedule } from '../../../domain/schedule.ts'
+import { isResting } from '../../../domain/session-end.ts'
 import { formatSchedule } from '../../../tasks/view.ts'
 import type { DaemonConnection } from '../../connection/connection.ts'
 import { type CommandContext, isInteractive } from '../../context.ts'
@@ -119,10 +120,8 @@ export function stoppedInRun(session: string, run: RunDetail): string {
 /** Whether a run does not end before this attempt of it is over. */
 function isAtWork({ status, landing, resumes_at, decision, held_up }: AttemptNow): boolean {
   if (resumes_at !== null) return true
-  return landing === null ? !RESTING.has(status) : decision === null && held_up === undefined
+  return landing === null ? !isResting(status) : decision === null && held_up === undefined
 }
-
-const RESTING: ReadonlySet<AttemptNow['status']> = new Set(['paused', 'rate_limited', 'waiting_input'])
 
 /** `pcc pause r-…`: no new task begins, and the task at work stops after the tool in flight. */
 export async function pauseRun(run: RunDetail, { client, context }: ControlDeps): Promise<void> {
