@@ -15,6 +15,7 @@ import {
   budgetLeft,
   classifyAttempt,
   countMerged,
+  endByCounts,
   findHoldUp,
   nextStep,
   type RunFacts,
@@ -65,12 +66,12 @@ export async function advanceRun(
     const facts = { ...read, spent: spent ?? read.spent }
     const step = nextStep(facts)
     if (step.do === 'end' && !mayEnd()) return undefined // the run is checked again when its sessions are over
-    if (step.do === 'end' && step.reason === spent)
+    if (step.do === 'end' && step.isSpent && spent !== undefined)
       await stopOpenAttempts(run, spent.replace(/^its/, "the run's"), { ...deps, settings })
     if (step.do === 'end') {
       const why = step.outcome === 'complete' && facts.unverified ? await deps.whyUnverified(run) : undefined
-      const reason = why === undefined ? step.reason : step.reason.replace('unverified', word => `${word} (${why})`)
-      return void (await endRun(run, { ...step, reason }, deps))
+      const end = why === undefined ? step : endByCounts({ ...facts, whyUnverified: why })
+      return void (await endRun(run, end, deps))
     }
     const total = Object.values(facts.counts).reduce((sum, count) => sum + count, 0)
     const env = deps.kept.of(id) ?? deps.agentEnv

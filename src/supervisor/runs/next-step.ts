@@ -17,6 +17,8 @@ export interface RunFacts {
   failedEarlier?: readonly string[] | undefined
   /** How many of those that are done are unverified. */
   unverified?: number | undefined
+  /** Why they are, in words. It is asked for when the run ends. */
+  whyUnverified?: string | undefined
   /** Attempts that work, will resume by themselves, or whose work is verified or merged. */
   working: number
   /** Of those that work: attempts that wait for an account that a person has to mend. A task of another agent may begin beside them. */
@@ -43,7 +45,10 @@ export interface RunFacts {
 
 export type RunStep =
   /** A task that is ready may be begun. */
-  { do: 'begin' } | { do: 'wait' } | { do: 'end'; outcome: RunOutcome; reason: string }
+  { do: 'begin' } | { do: 'wait' } | RunEnd
+
+/** `isSpent`: it ends because of the bound in `RunFacts.spent`. */
+export type RunEnd = { do: 'end'; outcome: RunOutcome; reason: string; isSpent?: true }
 
 /** Decides what a run does next. Pure: which task is claimed is decided when it begins. */
 export function nextStep(facts: RunFacts): RunStep {
@@ -59,7 +64,7 @@ export function nextStep(facts: RunFacts): RunStep {
   const made = `${limit} ${limit === 1 ? 'attempt was' : 'attempts were'} made`
   if (isCapped && countReady(facts) > 0) return { do: 'end', outcome: 'limit_reached', reason: made }
   if (spent !== undefined && countReady(facts) + waiting > 0)
-    return { do: 'end', outcome: 'limit_reached', reason: spent }
+    return { do: 'end', outcome: 'limit_reached', reason: spent, isSpent: true }
   // The answer may take days: its session then finishes the task without the run.
   if (isCapped && waiting > 0 && heldUp === 0) {
     const left = `${describeCount(waiting)} ${waiting === 1 ? 'waits' : 'wait'} for you: pcc pending`
@@ -69,7 +74,13 @@ export function nextStep(facts: RunFacts): RunStep {
 }
 
 /** What failed before the run began does not make it fail, but is named. */
-function endByCounts({ counts, iterations, failedEarlier = [], unverified = 0 }: RunFacts): RunStep {
+export function endByCounts({
+  counts,
+  iterations,
+  failedEarlier = [],
+  unverified = 0,
+  whyUnverified,
+}: RunFacts): RunEnd {
   const { done = 0, failed = 0, cancelled = 0 } = counts
   const all = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const own = failed - failedEarlier.length
@@ -86,7 +97,8 @@ function endByCounts({ counts, iterations, failedEarlier = [], unverified = 0 }:
     return { do: 'end', outcome: 'no_plan', reason: `no task is ready${describeEarlier(failedEarlier)}` }
   if (done === 0 && iterations === 0) return { do: 'end', outcome: 'no_plan', reason: 'it has no tasks' }
   const what = done === 0 ? 'its tasks were cancelled' : failed > 0 ? 'every other task is done' : 'every task is done'
-  const part = unverified === 0 ? '' : `, ${unverified} of ${done} unverified`
+  const why = whyUnverified === undefined ? '' : ` (${whyUnverified})`
+  const part = unverified === 0 ? '' : `, ${unverified} of ${done} unverified${why}`
   return { do: 'end', outcome: 'complete', reason: `${what}${part}${describeEarlier(failedEarlier)}` }
 }
 
