@@ -1,3 +1,6 @@
+/** JSON in a column of the store. The field is never there: it marks the column, so that a table of them can be asked for by the compiler. */
+export type StoredJson = string & { readonly _holds?: 'json' }
+
 /** Parses JSON; undefined if the text is cut short, damaged, or something else. */
 export function parseJson(text: string): unknown {
   try {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { StoredJson } from '../base/json.ts'
 
 /**
  * The states of a task: `blocked → ready → running → (waiting) → verifying → merging → done`, or `failed`, `cancelled`.
@@ -141,8 +142,8 @@ export interface Task {
   /** Who holds it, and for which run; nobody else may finish it. */
   lease_owner: string | null
   run_id: string | null
-  /** JSON: its spending limits. */
-  budget: string | null
+  /** Its spending limits. */
+  budget: StoredJson | null
   /** The preferred model. */
   model: string | null
   /** Words with a space before and after each. */

@@ -1,5 +1,7 @@
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite'
+import type { Selectable } from 'kysely'
 import { readLeafRows } from './salvage-pages.ts'
+import type { Tables } from './tables.ts'
 
 export interface CopyResult {
   /** How many rows were copied, by table. */
@@ -8,11 +10,35 @@ export interface CopyResult {
   dropped: Record<string, number>
 }
 
-/** Columns that hold JSON. A row with invalid JSON would break its readers. */
-const JSON_COLUMNS: Record<string, readonly string[]> = {
-  events: ['body'],
-  sessions: ['options', 'plan', 'parked'],
-  outbox: ['body'],
+/** The columns of a table that hold JSON. */
+type JsonIn<Row> = keyof {
+  [Column in keyof Row as '_holds' extends keyof NonNullable<Row[Column]> ? Column : never]: true
+}
+
+/**
+ * The columns that hold JSON, and what becomes of a row in which it is damaged: it would break its readers and is left out (`drop`), or they
+ * take it for empty (`keep`).
+ */
+export const JSON_COLUMNS: {
+  [Table in keyof Tables as JsonIn<Selectable<Tables[Table]>> extends never ? never : Table]: Readonly<
+    Record<JsonIn<Selectable<Tables[Table]>>, 'drop' | 'keep'>
+  >
+} = {
+  events: { body: 'drop' },
+  sessions: { options: 'drop', plan: 'drop', parked: 'drop' },
+  outbox: { body: 'drop' },
+  tasks: { budget: 'drop' },
+  runs: { target: 'drop', options: 'drop' },
+  schedules: { target: 'drop', options: 'drop' },
+  features: { options: 'drop', draft: 'drop' },
+  escalations: { input: 'keep', reasons: 'keep', context: 'keep', answer: 'keep' },
+  answers: { answer: 'keep' },
+  attempts: { files: 'keep' },
+  evidence: { findings: 'keep', tests: 'keep' },
+  gate_results: { tests: 'keep' },
+  quota_accounts: { place: 'keep' },
+  // Without its reply a request that is sent again would be carried out again.
+  api_replies: { reply: 'keep' },
 }
 
 /** How rows of the two growing tables are recognised on a page that no other page points to. */
@@ -128,9 +154,11 @@ function withoutResume(row: Row): Row {
 }
 
 function isValid(table: string, row: Row): boolean {
-  return (JSON_COLUMNS[table] ?? []).every(column => {
+  const columns: Record<string, 'drop' | 'keep'> =
+    table in JSON_COLUMNS ? JSON_COLUMNS[table as keyof typeof JSON_COLUMNS] : {}
+  return Object.entries(columns).every(([column, damaged]) => {
     const value = row[column]
-    if (value === null || value === undefined) return true
+    if (damaged === 'keep' || value === null || value === undefined) return true
     try {
       return typeof JSON.parse(String(value)) === 'object'
     } catch {

@@ -1,5 +1,6 @@
 import type { Generated, Selectable } from 'kysely'
 import type { AcceptedFile } from '../base/accepted-file.ts'
+import type { StoredJson } from '../base/json.ts'
 import type { ApiKey, AuditEntry } from '../domain/access.ts'
 import type { AgentChoice, HandOver } from '../domain/agent-choice.ts'
 import type { SessionState, StartSession } from '../domain/api.ts'
@@ -24,7 +25,12 @@ import type { ImportedTask } from '../domain/task-requests.ts'
 import type { WebhookDelivery } from '../domain/webhook.ts'
 import type { Worktree, WorktreeRow } from '../domain/worktree.ts'
 
-/** The tables as they are in the database: JSON is text here, and the store parses it. Times are milliseconds. */
+/** A row as the database has it, with these columns as JSON. */
+type AsStored<Row, Column extends keyof Row> = Omit<Row, Column> & {
+  [Name in Column]: null extends Row[Name] ? StoredJson | null : StoredJson
+}
+
+/** The tables as they are in the database: JSON is text here (`StoredJson`), and the store parses it. Times are milliseconds. */
 export interface Tables {
   events: EventsTable
   sessions: SessionsTable
@@ -78,8 +84,7 @@ export interface OutboxRow {
   kind: string
   /** A channel sends a notice with the same key once. */
   dedup_key: string
-  /** JSON. */
-  body: string
+  body: StoredJson
   /** `waiting`: not sent yet. `told`: sent, and a reminder may follow. `failed`: given up. */
   state: 'waiting' | 'told' | 'done' | 'failed'
   tries: number
@@ -94,8 +99,8 @@ export interface OutboxRow {
 export interface QuotaAccountsTable {
   account: string
   label: string
-  /** JSON: where the agent of the account keeps its files. */
-  place: string | null
+  /** Where the agent of the account keeps its files. */
+  place: StoredJson | null
   updated_at: number
 }
 
@@ -106,16 +111,16 @@ export interface EventsTable {
   schema_version: number
   subject: string
   kind: string
-  body: string
+  body: StoredJson
 }
 
 export type EventRow = Selectable<EventsTable>
 
 export type EscalationsTable = Omit<Escalation, 'input' | 'reasons' | 'context' | 'answer'> & {
-  input: string
-  reasons: string
-  context: string
-  answer: string | null
+  input: StoredJson
+  reasons: StoredJson
+  context: StoredJson
+  answer: StoredJson | null
 }
 
 /** A session that waits for an answer, and the call that gets the answer. */
@@ -126,15 +131,13 @@ export interface EscalationSession {
 
 export interface AnswersTable extends Omit<RememberedAnswer, 'verdict' | 'answer' | 'lasting'> {
   verdict: 'allow' | 'deny' | null
-  answer: string | null
+  answer: StoredJson | null
   lasting: number
 }
 
 export type GatesTable = Omit<AccountGate, 'held'> & { held: number; updated_at: number }
 
-export type SessionsTable = Omit<SessionRow, JsonColumn> & { options: string; plan: string; parked: string | null }
-
-export type JsonColumn = 'options' | 'plan' | 'parked'
+export type SessionsTable = AsStored<SessionRow, 'options' | 'plan' | 'parked'>
 
 /**
  * The request of `pcc start`, without the caller's environment, which is never stored, and without secrets of the settings.
@@ -251,11 +254,7 @@ export interface RunRow {
   ended_at: number | null
 }
 
-export type RunsTable = Omit<RunRow, 'target' | 'options' | 'stopping'> & {
-  target: string
-  options: string
-  stopping: number
-}
+export type RunsTable = AsStored<Omit<RunRow, 'stopping'>, 'target' | 'options'> & { stopping: number }
 
 /** One attempt at a task within a run. It is open while it has no outcome. */
 export interface AttemptRow extends Omit<PastAttempt, 'failure' | 'troubled' | 'evidence'> {
@@ -277,15 +276,15 @@ export interface ScheduleRow extends ScheduleView {
   pattern: string | null
 }
 
-export type SchedulesTable = Omit<ScheduleRow, 'target' | 'options'> & { target: string; options: string }
+export type SchedulesTable = AsStored<ScheduleRow, 'target' | 'options'>
 
 /** The columns of an attempt that only the journal uses. */
 export interface JournalColumns {
   title: string
   feature: string | null
   notes: string | null
-  /** JSON: a list of paths. */
-  files: string
+  /** A list of paths. */
+  files: StoredJson
   files_more: number
 }
 
@@ -298,8 +297,7 @@ export interface ApiReplyRow {
   /** Of the body. */
   hash: string
   status: number | null
-  /** JSON. */
-  reply: string | null
+  reply: StoredJson | null
   created_at: number
 }
 
@@ -322,13 +320,12 @@ export interface FeatureRow {
   updated_at: number
 }
 
-export type FeaturesTable = Omit<FeatureRow, 'options' | 'draft'> & { options: string; draft: string }
+export type FeaturesTable = AsStored<FeatureRow, 'options' | 'draft'>
 
 export type EvidenceTable = Omit<NewEvidence, 'findings' | 'tests' | 'cached'> & {
   id: Generated<number>
-  /** JSON. */
-  findings: string
-  tests: string | null
+  findings: StoredJson
+  tests: StoredJson | null
   cached: number
 }
 
@@ -344,7 +341,7 @@ export interface GateResult {
   created_at: number
 }
 
-export type GateResultsTable = Omit<GateResult, 'tests'> & { tests: string | null }
+export type GateResultsTable = AsStored<GateResult, 'tests'>
 
 /** Identifies one verification of a task. */
 export type EvidenceRound = Pick<Evidence, 'task_id' | 'attempt' | 'round'>

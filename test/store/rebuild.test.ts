@@ -6,8 +6,9 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { openStore } from '../../src/store/open.ts'
 import { rebuildStore } from '../../src/store/rebuild.ts'
-import { copyRows } from '../../src/store/salvage-rows.ts'
+import { copyRows, JSON_COLUMNS } from '../../src/store/salvage-rows.ts'
 import { checkIntegrity, copyAside } from '../../src/store/sqlite-file.ts'
+import { openTasks } from '../../src/tasks/tasks.ts'
 import { tempDir } from '../support/world.ts'
 import { keepAttempt, keepRun } from './an-attempt.ts'
 import { note, textOf, upTo } from './databases.ts'
@@ -217,4 +218,43 @@ test('the journal of a rebuilt store can be searched again', async t => {
     found.map(({ task_id }) => task_id),
     ['t-1'],
   )
+})
+
+test('a row whose JSON is cut is left out, or its reader takes the damaged value for an empty one: every list can be read', async t => {
+  const file = join(tempDir(t), 'store.db')
+  const project = '/p'
+  {
+    await using store = await openStore({ file })
+    const times = { created_at: 0, updated_at: 0 }
+    await keepRun(store, 'r-1')
+    await keepAttempt(store, { task: 't-1', notes: 'Totals are cents.' })
+    await store.sessions.insert({ id: 's-1', name: 's-1', project, task: 'x', agent: 'claude' })
+    const tasks = openTasks({ store, clock: { now: Date.now } })
+    await store.transaction(async tx => {
+      const feature = { id: 'f-1', project, name: 'shop', phase: 'spec', until: 'tasks', session_id: null } as const
+      await store.features.insert({ ...feature, ...times, source: null, options: {}, draft: [], problem: null }, tx)
+      const schedule = { id: 'c-1', project, target: { kind: 'project' }, options: {}, state: 'waiting' } as const
+      const when = { at: null, every: 'day 23:00', quota_below: null, zone: 'UTC', pattern: '0 23 * * *', due_at: 1 }
+      const before = { fired: 0, reason: null, last_fired_at: null, last_run_id: null, created_at: 0 }
+      await store.schedules.insert({ ...schedule, ...when, ...before }, tx)
+      await tasks.submit({ session_id: null, project, text: 'x', budget: { cost_usd: 1 } }, tx)
+    })
+  }
+  const whole = readFileSync(file)
+  for (const [table, columns] of Object.entries(JSON_COLUMNS)) {
+    for (const column of Object.keys(columns)) {
+      writeFileSync(file, whole)
+      {
+        using database = new DatabaseSync(file)
+        const triggers = database.prepare(`select name from sqlite_master where type = 'trigger'`).all()
+        for (const { name } of triggers) database.exec(`drop trigger "${name}"`) // events are append-only
+        database.exec(`pragma journal_mode = delete; update "${table}" set "${column}" = '{"cut'`)
+      }
+      await rebuildStore(file, Date.now())
+      await using store = await openStore({ file })
+      const read = [store.runs.list(), store.schedules.list(), store.features.list(), store.sessions.list()]
+      const other = [store.tasks.listAsJson({ project }), store.journal.entries({ limit: 10 }), store.events({})]
+      await assert.doesNotReject(Promise.all([...read, ...other]), `${table}.${column}`)
+    }
+  }
 })
