@@ -11,7 +11,7 @@ import { changeMerge, changeMergeIn, findUsableWorktree, listPlaces, type MergeD
 import { moveTarget } from './move-target.ts'
 import { abortStale, conflictOutcome, holdUp, type MergeOutcome, refusalOutcome, requeue } from './outcomes.ts'
 import { openPullRequest } from './pull-request.ts'
-import { replayOnto } from './replay.ts'
+import { formOf, replayOnto } from './replay.ts'
 import { keepVerified, restoreWork } from './restore-work.ts'
 
 /** Merges that are tried together: each is on top of the one before it, so that the last one holds the work of all. */
@@ -116,7 +116,7 @@ async function prepareMerge(
   const title = await readTitle(merge, deps)
   const isOnTop = common === onto
   // Work that is on top already lands as it is, and nothing is committed.
-  const who = isOnTop && merge.strategy === 'rebase' ? {} : await committerEnv(merge.repository)
+  const who = isOnTop && formOf(merge.strategy) === 'own commits' ? {} : await committerEnv(merge.repository)
   const replayed = await replayOnto({
     merge: { ...merge, head, base },
     worktree,
@@ -135,7 +135,7 @@ async function prepareMerge(
       return { kind: 'broken', merge, why: replayed.why }
     case 'ready':
       // The verified commit is kept, even where the target gets the work in another form.
-      if (replayed.result !== head && merge.strategy !== 'merge') {
+      if (replayed.result !== head && formOf(merge.strategy) !== 'merge') {
         await keepVerified(merge.repository, merge.task_id, head)
       }
       return { kind: 'ready', merge, worktree, result: replayed.result }

@@ -1,4 +1,6 @@
+import { unreachable } from '../../base/errors.ts'
 import type { Conflict, Merge } from '../../domain/merge.ts'
+import type { MergeStrategy } from '../../domain/option-values.ts'
 import type { Worktree } from '../../domain/worktree.ts'
 import { dropGitOperation, findGitOperation } from '../git/checkout-state.ts'
 import { git } from '../git/git.ts'
@@ -35,13 +37,27 @@ export async function replayOnto(work: ReplayRequest): Promise<ReplayResult> {
   await forgetReplay(worktree.top)
   // Notes that an agent put into git's folder would steer the git that starts now.
   await dropGitOperation(worktree.top)
-  if (merge.strategy === 'rebase')
+  if (formOf(merge.strategy) === 'own commits')
     return isOnTop ? { kind: 'ready', result: head } : rebaseOnto(worktree, { head, base, onto, upstream: base, who })
   if (isOnTop) return makeCommit(work, await readTreeOf(merge.repository, head))
   const merged = await git(worktree.top, ['merge', '--no-commit', '--no-ff', onto], { env: who })
   if (merged.ok) return makeCommit(work, await askGitLine(worktree.top, ['write-tree']))
   const stop = { kind: 'merge', head, base, tip: onto, stopped: null, message: mergeMessage(work) } as const
   return (await noteConflict(worktree, stop)) ?? brokenReplay('merge', merged.stderr || merged.stdout)
+}
+
+/** In which form the target gets the work: the commits of its branch, a merge of them, or one commit without them. */
+export function formOf(strategy: MergeStrategy): 'own commits' | 'merge' | 'one commit' {
+  switch (strategy) {
+    case 'rebase':
+      return 'own commits'
+    case 'merge':
+      return 'merge'
+    case 'squash':
+      return 'one commit'
+    default:
+      return unreachable(strategy)
+  }
 }
 
 export interface RebaseRequest {
@@ -73,8 +89,9 @@ export async function rebaseOnto(
 async function makeCommit(work: ReplayRequest, tree: string | undefined): Promise<ReplayResult> {
   const { merge, worktree, onto } = work
   if (tree === undefined) return brokenReplay('write-tree', 'there is no tree')
-  if (merge.strategy === 'merge' && (await isMergeOnto(merge, onto))) return { kind: 'ready', result: merge.head }
-  const parents = merge.strategy === 'merge' ? ['-p', onto, '-p', merge.head] : ['-p', onto]
+  const isMerge = formOf(merge.strategy) === 'merge'
+  if (isMerge && (await isMergeOnto(merge, onto))) return { kind: 'ready', result: merge.head }
+  const parents = isMerge ? ['-p', onto, '-p', merge.head] : ['-p', onto]
   const made = await git(worktree.top, ['commit-tree', tree, ...parents, '-F', '-'], {
     env: work.who,
     input: await commitMessage(work),
@@ -100,7 +117,7 @@ function mergeMessage({ merge, title }: Pick<ReplayRequest, 'merge' | 'title'>):
 
 /** A squash of one commit keeps the message of that commit. */
 async function commitMessage({ merge, worktree, title }: ReplayRequest): Promise<string> {
-  if (merge.strategy === 'merge') return mergeMessage({ merge, title })
+  if (formOf(merge.strategy) === 'merge') return mergeMessage({ merge, title })
   const range = `${merge.base}..${merge.head}`
   const count = Number(await askGitLine(worktree.top, ['rev-list', '--count', '--no-merges', range]))
   if (count === 1) return (await git(worktree.top, ['log', '--no-merges', '--format=%B', '-1', range])).stdout

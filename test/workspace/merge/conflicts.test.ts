@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Conflict } from '../../../src/domain/merge.ts'
+import { MERGE_STRATEGIES, type MergeStrategy } from '../../../src/domain/option-values.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { continueRebase } from '../../../src/workspace/merge/continue-replay.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
 import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 /** A task and a person change the same line. */
-async function conflicting(world: MergeFixture, strategy: 'rebase' | 'merge' | 'squash' = 'rebase'): Promise<Worktree> {
+async function conflicting(world: MergeFixture, strategy: MergeStrategy = 'rebase'): Promise<Worktree> {
   const worktree = await world.work('t-000001', { 'a.txt': 'one\ntask\nthree\n' })
   world.commit({ 'a.txt': 'one\nperson\nthree\n' })
   await world.enqueue(worktree, { strategy })
@@ -23,7 +24,7 @@ function conflictOf(world: MergeFixture): Conflict {
   return last.conflict
 }
 
-for (const strategy of ['rebase', 'merge', 'squash'] as const) {
+for (const strategy of MERGE_STRATEGIES) {
   test(`a conflict of a ${strategy} goes to its own conversation, comes back resolved and lands`, async t => {
     const world = await openMergeFixture(t)
     const worktree = await conflicting(world, strategy)

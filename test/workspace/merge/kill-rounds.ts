@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { WORKSPACE_CRASH_POINTS } from '../../../src/base/crash-point.ts'
 import { readProcessTable } from '../../../src/base/process/process-table.ts'
+import { MERGE_STRATEGIES, type MergeStrategy } from '../../../src/domain/option-values.ts'
 import { bareEnv, COMPILED } from '../../support/world.ts'
 import { type MergeFixture, openMergeFixture } from './merge-fixture.ts'
 
 const DRIVER = fileURLToPath(new URL('./drive-merges.ts', import.meta.url))
-const STRATEGIES = ['rebase', 'merge', 'squash'] as const
 
 /** Crash points of a merge; those of making a worktree are not among them. */
 export const MERGE_POINTS = WORKSPACE_CRASH_POINTS.filter(
@@ -24,7 +24,7 @@ export type Death = { at: (typeof MERGE_POINTS)[number]; nth: number } | { after
 
 export interface Round {
   death: Death
-  strategy: (typeof STRATEGIES)[number]
+  strategy: MergeStrategy
   batch: number
 }
 
@@ -34,7 +34,11 @@ export function roundOf(number: number, chance: number): Round {
   const nth = 1 + (Math.floor(number / 2 / MERGE_POINTS.length) % 2)
   const who = number % 4 === 1 ? 'machine' : 'driver'
   const death: Death = number % 2 === 0 ? { at, nth } : { afterMs: 50 + chance * 900, who }
-  return { death, strategy: STRATEGIES[number % 3] ?? 'rebase', batch: 1 + (number % 2) * 2 }
+  return {
+    death,
+    strategy: MERGE_STRATEGIES[number % MERGE_STRATEGIES.length] ?? 'rebase',
+    batch: 1 + (number % 2) * 2,
+  }
 }
 
 /** One repository and store for all rounds; each queues two tasks, lets the driver die, and checks that they land. */

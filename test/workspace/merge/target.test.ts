@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { MERGE_STRATEGIES } from '../../../src/domain/option-values.ts'
 import { moveTarget } from '../../../src/workspace/merge/move-target.ts'
 import { tempDir } from '../../support/world.ts'
 import { write } from '../worktrees/worktree-fixture.ts'
@@ -215,16 +216,16 @@ test('hooks and signatures of the repository never run', async t => {
     chmodSync(file, 0o755)
   }
   const paths = []
-  for (const task of ['t-000001', 't-000002', 't-000003'])
-    paths.push(await world.work(task, { [`${task}.txt`]: 'new\n' }))
+  for (const [index, strategy] of MERGE_STRATEGIES.entries()) {
+    const task = `t-00000${index + 1}`
+    paths.push({ worktree: await world.work(task, { [`${task}.txt`]: 'new\n' }), strategy })
+  }
   world.git('config', 'commit.gpgSign', 'true')
   world.git('config', 'gpg.program', join(world.project, '.git', 'hooks', 'pre-commit'))
   rmSync(proof, { force: true })
-  const strategies = ['rebase', 'merge', 'squash'] as const
-  for (const [index, worktree] of paths.entries())
-    await world.enqueue(worktree, { strategy: strategies[index] ?? 'rebase' })
+  for (const { worktree, strategy } of paths) await world.enqueue(worktree, { strategy })
   await world.advance()
-  assert.equal(world.told.filter(({ kind }) => kind === 'merged').length, 3)
+  assert.equal(world.told.filter(({ kind }) => kind === 'merged').length, MERGE_STRATEGIES.length)
   assert.ok(!existsSync(proof), existsSync(proof) ? readFileSync(proof, 'utf8') : '')
 })
 
