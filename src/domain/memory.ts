@@ -129,6 +129,25 @@ export type RecordOf<Kind extends RecordKind> = Extract<MemoryRecord, { kind: Ki
 export const ITEM_KINDS = ['episode', 'procedure', 'fact', 'anti_pattern'] as const
 export type ItemKind = (typeof ITEM_KINDS)[number]
 
+/** Whether items of a kind say what to do next time: they are shown without being searched for, and go up and down. The others say what happened. */
+const TEACHES: Record<ItemKind, boolean> = { episode: false, procedure: true, fact: true, anti_pattern: true }
+export const TEACHING_KINDS: readonly ItemKind[] = ITEM_KINDS.filter(kind => TEACHES[kind])
+
+/**
+ * Whether anybody may write records of a kind: agents, hooks, and files from elsewhere. They say what somebody saw, and nothing that decides
+ * for a person, changes a threshold, changes what other projects see, or counts when the value of recall is measured.
+ */
+export const IS_OPEN: Record<RecordKind, boolean> = {
+  episode: true,
+  fact: true,
+  anti_pattern: true,
+  procedure: false,
+  recall: false,
+  result: false,
+  move: false,
+  policy: false,
+}
+
 /** What was said about the subject of a fact and no longer counts, or never did because a higher authority said something else. */
 export interface PastClaim {
   text: string

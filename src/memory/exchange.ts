@@ -3,12 +3,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../base/errors.ts'
 import { isObject, parseJson } from '../base/json.ts'
-import { MEMORY_SCHEMA, type MemoryRecord, type RecordKind, recordId } from '../domain/memory.ts'
+import { IS_OPEN, MEMORY_SCHEMA, type MemoryRecord, recordId } from '../domain/memory.ts'
 import type { MemoryBroker, WriteResult } from './broker.ts'
 import { readLine } from './lines.ts'
-
-/** What a file from elsewhere may bring. It can say what somebody saw, and nothing that decides. */
-const FOREIGN_KINDS: readonly RecordKind[] = ['episode', 'fact', 'anti_pattern']
 
 /** All records of the log, one line each. A seal says that this memory wrote it: who changes a line breaks its seal. */
 export function* exportLines(memory: MemoryBroker): Generator<string> {
@@ -61,7 +58,7 @@ export async function importLines(
       continue
     }
     const isSealed = isObject(value) && hasSeal(key, text, value['seal'])
-    if (!isSealed && !FOREIGN_KINDS.includes(read.record.kind)) {
+    if (!isSealed && !IS_OPEN[read.record.kind]) {
       result.refused.push({ id: read.record.id, problem: `a ${read.record.kind} that this memory did not write` })
       continue
     }

@@ -1,6 +1,6 @@
 import { isObject, parseJson } from '../base/json.ts'
 import { redact } from '../base/redact.ts'
-import { AUTHORITIES, type Authority, MEMORY_SCHEMA, MemoryRecord, type RecordKind } from '../domain/memory.ts'
+import { AUTHORITIES, type Authority, IS_OPEN, MEMORY_SCHEMA, MemoryRecord, type RecordKind } from '../domain/memory.ts'
 import { MOST_LINE_BYTES, segmentKey } from './segments.ts'
 
 /** A record as it is written. */
@@ -21,9 +21,6 @@ const MOST_AUTHORITY: Record<MemoryRecord['actor'], Authority> = {
   agent: 'agent',
 }
 
-/** What an agent or a hook may write: nothing that decides for a person, changes a threshold, changes what other projects see, or counts when the value of recall is measured. */
-const OPEN_KINDS: readonly RecordKind[] = ['episode', 'fact', 'anti_pattern']
-
 /** The line of a record, checked and without secrets, or why it is none. */
 export function writeLine(given: MemoryRecord, hidden: readonly string[] = []): Line | { problem: string } {
   const parsed = MemoryRecord.safeParse(redact(given, hidden))
@@ -35,7 +32,7 @@ export function writeLine(given: MemoryRecord, hidden: readonly string[] = []): 
   const { id, kind, time, actor, authority } = record
   if (isHigher(authority, MOST_AUTHORITY[actor]))
     return { problem: `authority: the ${actor} does not have that of ${authority}` }
-  if ((actor === 'agent' || actor === 'hook') && !OPEN_KINDS.includes(kind))
+  if ((actor === 'agent' || actor === 'hook') && !IS_OPEN[kind])
     return { problem: `kind: the ${actor} cannot write a ${kind}` }
   const text = JSON.stringify(record)
   if (Buffer.byteLength(text) > MOST_LINE_BYTES) return { problem: `it is longer than ${MOST_LINE_BYTES} bytes` }

@@ -6,6 +6,7 @@ import {
   newRecord,
   type RecordOf,
   recordId,
+  TEACHING_KINDS,
 } from '../../domain/memory.ts'
 import type { MemoryBroker } from '../../memory/broker.ts'
 import { LEAST_EVIDENCE } from '../../memory/learn/advise.ts'
@@ -20,8 +21,6 @@ const MOST_ANSWERED = 200
 const MOST_MOVES = 500
 const MOST_OF_ITEM = 400
 const CATCH_UP_MS = 200
-/** Kinds of items that can go up or down. */
-const MOVING = ['procedure', 'anti_pattern', 'fact'] as const
 
 export interface ImproveOptions {
   now: number
@@ -37,7 +36,7 @@ export function improve(broker: MemoryBroker, { now, projectOf }: ImproveOptions
   // What is not derived yet, such as all of it after a rebuild, is looked at the next time: verdicts wait in the same process.
   if (!broker.isWritable || !broker.catchUp({ withinMs: CATCH_UP_MS })) return []
   const reader: MemoryReader = { agent: 'person', role: null, session: null, projects: [], now }
-  const items = broker.find({ reader, kinds: [...MOVING], limit: MOST_ITEMS }).map(({ item }) => item)
+  const items = broker.find({ reader, kinds: TEACHING_KINDS, limit: MOST_ITEMS }).map(({ item }) => item)
   const changes = broker.records('policy', reader)
   const policy = policyFor(changes, { role: null, projects: [] })
   const moves = proposeMoves(items, { now, policy, projectOf }).map(move =>

@@ -10,6 +10,7 @@ import {
   type RecalledItem,
   type RecordOf,
   recordId,
+  TEACHING_KINDS,
 } from '../../domain/memory.ts'
 import type { LearningRule } from '../../domain/option-values.ts'
 import type { ReportedMemory } from '../../domain/report.ts'
@@ -141,7 +142,7 @@ export function openProjectMemory(
       const patterns = broker.find({ reader, kinds: ['procedure'], type: PATTERN_TYPE, limit: MOST_PROCEDURES })
       const others = near.filter(({ item }) => item.type !== PATTERN_TYPE)
       const found = [...patterns.map(({ item }) => ({ item, score: PATTERN_SCORE })), ...others]
-      const standing = broker.find({ reader, kinds: ['procedure', 'anti_pattern', 'fact'], limit: MOST_FOUND })
+      const standing = broker.find({ reader, kinds: TEACHING_KINDS, limit: MOST_FOUND })
       return recall(
         found,
         standing.map(({ item }) => item),
