@@ -89,10 +89,15 @@ export function getEscalations({ store }: DaemonContext): HumanEscalations {
   return openEscalations({ store, clock: systemClock })
 }
 
+/** What the numbers beside a list of sessions count too. Who adds a field makes all of them count by it. */
+export interface ProjectFilter {
+  project?: string | undefined
+}
+
 /** All that waits for a person, in every project or in one. */
 export function readNeeds(
   { store, paths }: Pick<DaemonContext, 'store' | 'paths'>,
-  filter: { project?: string | undefined } = {},
+  filter: ProjectFilter = {},
   untrusted = (project: string) => findUntrusted(paths, project),
 ): Promise<Needs> {
   return listNeeds({ store, untrusted }, filter)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { parseSync, Visitor } from 'oxc-parser'
 import { EXAMPLES } from '../../src/cli/examples.ts'
 import { COMMANDS } from '../../src/cli/table.ts'
 import { AGENT_TOOL_NAMES } from '../../src/domain/agent-tools.ts'
@@ -10,7 +11,7 @@ import { SETTING_KEYS } from '../../src/domain/config/settings.ts'
 import { BIN } from '../support/program.ts'
 import { bareEnv, COMPILED, tempDir } from '../support/world.ts'
 import { wrongNames } from './names.ts'
-import { ROOT } from './source-tree.ts'
+import { ROOT, readTree, type SourceFile } from './source-tree.ts'
 
 const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
   .split('\0')
@@ -201,4 +202,43 @@ function anchorsOf(markdown: string): string[] {
       .replace(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   )
+}
+
+test('the queries of routes that the pages spell out are those that the daemon takes', () => {
+  const taken = takenQueries()
+  const spelled = globSync('docs/*.md', { cwd: ROOT }).flatMap(page =>
+    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/`((?:GET|DELETE) [^`?]+)\?([^`]+)`/g)].map(
+      ([, route = '', query = '']) => ({ page, route, names: query.split('&').map(part => part.split('=')[0] ?? '') }),
+    ),
+  )
+  assert.ok(spelled.length > 10, 'the pages were read')
+  for (const { page, route, names } of spelled)
+    assert.deepEqual(names.toSorted(), taken.get(route)?.toSorted(), `${page}: the query of ${route}`)
+})
+
+/** The names in the query of each route of the socket, by what the code calls the route: `GET /sessions`. */
+function takenQueries(): Map<string, string[]> {
+  const domain = readTree(ROOT, ['src/domain'])
+  const routes = readTree(ROOT, ['src/daemon']).flatMap(file =>
+    [...file.text.matchAll(/parseRequest\((\w+), request\.query, '([^']+)'\)/g)].map(([, schema = '', route = '']) => {
+      const home = [file, ...domain].find(({ text }) => text.includes(`const ${schema} = `))
+      return [route, home ? fieldsOf(schema, home) : []] as const
+    }),
+  )
+  return new Map(routes)
+}
+
+/** The fields of a schema that is made of one object: `const Query = z.strictObject({ … })`. */
+function fieldsOf(schema: string, { path, text }: SourceFile): string[] {
+  const fields: string[] = []
+  new Visitor({
+    VariableDeclarator({ id, init }) {
+      if (id.type !== 'Identifier' || id.name !== schema || init?.type !== 'CallExpression') return
+      const [object] = init.arguments
+      if (object?.type !== 'ObjectExpression') return
+      for (const field of object.properties)
+        if (field.type === 'Property' && field.key.type === 'Identifier') fields.push(field.key.name)
+    },
+  }).visit(parseSync(path, text).program)
+  return fields
 }

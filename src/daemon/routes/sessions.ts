@@ -11,7 +11,7 @@ import type { Worktree } from '../../domain/worktree.ts'
 import type { SessionFilter } from '../../store/store.ts'
 import type { Parked, SessionRow } from '../../store/tables.ts'
 import { findWaitFor } from '../../tasks/graph.ts'
-import { type DaemonContext, getTasks, readNeeds, rememberUntrusted } from '../context.ts'
+import { type DaemonContext, getTasks, type ProjectFilter, readNeeds, rememberUntrusted } from '../context.ts'
 import { parseRequest } from './errors.ts'
 import { listObserved } from './hooks.ts'
 import { realOrGiven } from './tasks.ts'
@@ -45,7 +45,9 @@ export function sessionRoutes(app: FastifyInstance, daemon: DaemonContext): void
   app.get('/sessions', async request => {
     const query = parseRequest(ListQuery, request.query, 'GET /sessions')
     const wanted = query.status === undefined ? undefined : parseStatuses(query.status)
-    const filter = { project: query.project === undefined ? undefined : await realOrGiven(query.project) }
+    const filter: ProjectFilter = {
+      project: query.project === undefined ? undefined : await realOrGiven(query.project),
+    }
     const { open, since, limit } = query
     const rows = { ...filter, ...(open && { only: 'open' as const, since }), ...(!wanted && { limit }) }
     const views = (await listSessionViews(rows, daemon)).filter(({ status }) => wanted?.has(status) ?? true)
