@@ -125,7 +125,7 @@ export interface Concerns {
  * agent that has read the work.
  */
 export function isProvenBy(checks: readonly Pick<Evidence, 'kind' | 'status' | 'findings'>[]): boolean {
-  const isEmpty = hasChangedNothing(checks)
+  const isEmpty = isEmptyDiff(checks)
   return checks.some(check => {
     const { kind } = check
     const proves = kind === 'verifier' || kind === 'second-opinion' || (kind === 'command' && !isEmpty)
@@ -134,7 +134,7 @@ export function isProvenBy(checks: readonly Pick<Evidence, 'kind' | 'status' | '
 }
 
 /** Whether the work that was checked changed nothing. */
-export function hasChangedNothing(checks: readonly Pick<Evidence, 'findings'>[]): boolean {
+export function isEmptyDiff(checks: readonly Pick<Evidence, 'findings'>[]): boolean {
   return checks.some(({ findings }) => findings.some(({ code }) => code === 'diff.empty'))
 }
 

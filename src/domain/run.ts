@@ -199,7 +199,6 @@ const PlannedStep = z.object({
 })
 export type PlannedStep = z.infer<typeof PlannedStep>
 
-/** POST /runs/plan: the steps of a run, if all goes well. */
 const PlannedModel = z.object({
   /** Null if the agent takes its own. */
   model: z.string().nullable(),
@@ -213,6 +212,7 @@ const PlannedModel = z.object({
 })
 export type PlannedModel = z.infer<typeof PlannedModel>
 
+/** POST /runs/plan: the steps of a run, if all goes well. */
 export const RunPlan = z.object({
   project: z.string(),
   target: RunTarget,

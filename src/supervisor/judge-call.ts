@@ -55,7 +55,7 @@ export interface JudgedCall {
 }
 
 /** Decides about a call as a session would. Nothing is run and nothing is remembered. */
-export async function judgeCall(
+export async function judgeExplained(
   call: ExplainedCall,
   {
     classifier,
@@ -109,7 +109,7 @@ export async function judgeInTask(
   if (repository === undefined) return undefined
   const top = resolveRealPath(call.project) ?? call.project
   const inWorktree = { ...call, worktree: { top, repository } }
-  const { assessment, decision } = await judgeCall(inWorktree, { ...deps, attached: false, walled: true })
+  const { assessment, decision } = await judgeExplained(inWorktree, { ...deps, attached: false, walled: true })
   // Files are not compared: where the worktree will be is not known.
   return { decision, refusal: assessment.reasons.find(({ code }) => code === 'boundary.git')?.text }
 }

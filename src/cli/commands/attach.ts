@@ -6,7 +6,7 @@ import { findRun, sessionPath } from '../connection/connection.ts'
 import { type CommandContext, commandContext, ExitCode, isInteractive } from '../context.ts'
 import { canBeResumed, resumesByItself, runLiveView } from '../live/watch.ts'
 import { eventLines } from '../render/event-lines.ts'
-import { isOver } from '../render/format.ts'
+import { hasEnded } from '../render/format.ts'
 import { attachHeader } from '../render/session-page.ts'
 import { closingLines, exitCodeFor, interruptedLines } from '../render/summary.ts'
 import { resumeEnvironment } from '../session-env.ts'
@@ -39,7 +39,7 @@ export async function attach(
   const run = await findRun(ref, client)
   if (run) return (await import('./run/control.ts')).watchRun(run, { client, context })
   const { id, ...rest } = await client.request<SessionView>('GET', await sessionPath(ref))
-  if (rest.host === 'tmux' && !asEvents && !isOver(rest) && isInteractive(context)) {
+  if (rest.host === 'tmux' && !asEvents && !hasEnded(rest) && isInteractive(context)) {
     const exitCode = await (await import('../live/tmux-window.ts')).enterTerminal({ ...rest, id }, context, client)
     if (exitCode !== undefined) return exitCode
   }
@@ -71,11 +71,11 @@ export async function attach(
     return { ask, callId, event, lines: drawOpen(event) }
   })
   const unseen = open.filter(({ event }) => !events.some(({ id }) => id === event.id))
-  const isParked = isOver(session) && session.asks.length > 0
+  const isParked = hasEnded(session) && session.asks.length > 0
   if (!json && !canAnswer) unseen.flatMap(({ lines: askLines }) => askLines).forEach(out)
-  const resumesAt = isOver(session) && resumesByItself(events.findLast(isTurningPoint)) ? session.resumes_at : null
-  const rests = canAnswer && isOver(session) && canBeResumed(events.findLast(isTurningPoint))
-  if (isOver(session) && resumesAt === null && !rests && !(isParked && canAnswer)) {
+  const resumesAt = hasEnded(session) && resumesByItself(events.findLast(isTurningPoint)) ? session.resumes_at : null
+  const rests = canAnswer && hasEnded(session) && canBeResumed(events.findLast(isTurningPoint))
+  if (hasEnded(session) && resumesAt === null && !rests && !(isParked && canAnswer)) {
     if (!json) interruptedLines({ ...session, reason: null }, terminal).forEach(out)
     if (!json) (await closingLines(client, session, { id: session.id, terminal })).forEach(out)
     return exitCodeFor(session)

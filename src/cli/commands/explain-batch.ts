@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { issueText, messageOf } from '../../base/errors.ts'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Classifier, openClassifier } from '../../policy/classify/classify.ts'
-import { judgeCall, type ProjectPolicy } from '../../supervisor/judge-call.ts'
+import { judgeExplained, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 
 /** Room for a command of 1 MB with every character escaped. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -83,7 +83,7 @@ async function judgeRow(row: Row, { classifier, policies, project, home }: Batch
   const { id, tool, input } = row
   const call = { tool, input, project: resolve(row.project ?? project), home: resolve(row.home ?? home) }
   const policy = await policies(call.project)
-  const { assessment, decision } = await judgeCall(call, { classifier, policy, attached: false })
+  const { assessment, decision } = await judgeExplained(call, { classifier, policy, attached: false })
   const { risk, verdict, confidence, by, rule } = decision
   return {
     id,

@@ -10,7 +10,7 @@ import { describeRule, type PolicyRule } from '../../policy/verdict/rules.ts'
 import { openRememberedAnswers } from '../../store/offline-reads.ts'
 import {
   type ExplainedCall,
-  judgeCall,
+  judgeExplained,
   judgeInTask,
   loadProjectPolicy,
   type ProjectPolicy,
@@ -26,9 +26,9 @@ export async function explainCall(
   using classifier = openClassifier({ own: ownFolders(paths) })
   using answers = openRememberedAnswers(paths.database)
   const policy = await loadProjectPolicy({ paths, env, project: call.project, answers })
-  const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
-  const { decision: atTerminal } = await judgeCall(call, { classifier, policy, attached: true })
-  const { decision: inSandbox } = await judgeCall(call, { classifier, policy, attached: false, walled: true })
+  const { assessment, decision, remembered } = await judgeExplained(call, { classifier, policy, attached: false })
+  const { decision: atTerminal } = await judgeExplained(call, { classifier, policy, attached: true })
+  const { decision: inSandbox } = await judgeExplained(call, { classifier, policy, attached: false, walled: true })
   const task = await judgeInTask(call, { classifier, policy })
   const inTask = task?.refusal
   const differs = inTask === undefined && task !== undefined && task.decision.verdict !== inSandbox.verdict

@@ -16,7 +16,7 @@ import { RemoteError } from '../errors.ts'
 import { openInEditor } from '../input.ts'
 import { followSession } from '../live/follow.ts'
 import { resumesByItself } from '../live/watch.ts'
-import { isOver, shownPath } from '../render/format.ts'
+import { hasEnded, shownPath } from '../render/format.ts'
 import { exitCodeFor } from '../render/summary.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../session-env.ts'
 import { attach } from './attach.ts'
@@ -207,7 +207,7 @@ async function watchPhase(
   // The session may have ended and been resumed, or may resume by itself: only a future end that lasts counts.
   const { events } = await client.request<{ events: StoredEvent[] }>('GET', `${path}/events?tail=1`)
   const now = await client.request<SessionView>('GET', path)
-  if (!isOver(now) || now.resumes_at !== null) {
+  if (!hasEnded(now) || now.resumes_at !== null) {
     const done = new AbortController()
     const after = events.at(-1)?.id ?? 0
     for await (const event of followSession(client, { session, after, attach: false, signal: done.signal })) {

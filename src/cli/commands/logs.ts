@@ -5,7 +5,7 @@ import { type Client, openClient } from '../connection/client.ts'
 import { findRun, sessionPath } from '../connection/connection.ts'
 import { type CommandContext, commandContext } from '../context.ts'
 import { eventLines } from '../render/event-lines.ts'
-import { isOver } from '../render/format.ts'
+import { hasEnded } from '../render/format.ts'
 import { interruptedLines } from '../render/summary.ts'
 import { isHookRefusal } from '../render/tool-lines.ts'
 
@@ -76,7 +76,7 @@ export async function showLogs(
   const shown = new Set(tail ? matching.slice(-tail) : [])
   for (const event of events) show(event, shown.has(event))
   if (!json) interruptedLines(session, terminal).forEach(out)
-  if (!follow || isOver(session)) return
+  if (!follow || hasEnded(session)) return
   const { followSession } = await import('../live/follow.ts')
   const leave = new AbortController()
   process.once('SIGINT', () => leave.abort())

@@ -6,7 +6,7 @@ import { findRun, sessionPath } from '../connection/connection.ts'
 import { type CommandContext, commandContext, ExitCode } from '../context.ts'
 import { followSession, lastEvent } from '../live/follow.ts'
 import { refuseInSession } from '../options.ts'
-import { isOver, nameOf, resumeCommand } from '../render/format.ts'
+import { hasEnded, nameOf, resumeCommand } from '../render/format.ts'
 import { pauseRun } from './run/control.ts'
 
 /** `pcc pause`: pauses a session after the tool in flight, until a person resumes it. */
@@ -36,7 +36,7 @@ async function pause(ref: string, { detach, context }: { detach: boolean; contex
   if (ofTask !== undefined) note(ofTask)
   const after = await lastEvent(client, before.id)
   let session = await client.request<SessionView>('POST', `/sessions/${before.id}/pause`, {})
-  if (!isOver(session)) {
+  if (!hasEnded(session)) {
     // A person may keep the terminal for hours.
     if (detach || session.taken_over) {
       out(json ? JSON.stringify(session, null, 2) : pausingLine(session))

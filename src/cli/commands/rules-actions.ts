@@ -25,7 +25,7 @@ import {
   type WrittenRule,
 } from '../../policy/verdict/rules-file.ts'
 import { openRememberedAnswers, type RecordedRequest, readRecordedRequests } from '../../store/offline-reads.ts'
-import { judgeCall, judgeInTask, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
+import { judgeExplained, judgeInTask, loadProjectPolicy, type ProjectPolicy } from '../../supervisor/judge-call.ts'
 import { type CommandContext, ExitCode } from '../context.ts'
 import { refuseInSession } from '../options.ts'
 import { counted, duration, shownPath } from '../render/format.ts'
@@ -185,7 +185,7 @@ export async function testCommand(
   const policy = await loadProjectPolicy({ paths, env, project, userFile, answers })
   using classifier = openClassifier({ own: ownFolders(paths) })
   const call = { tool: 'Bash', input: { command }, project, home: env['HOME'] || paths.home }
-  const { assessment, decision, remembered } = await judgeCall(call, { classifier, policy, attached: false })
+  const { assessment, decision, remembered } = await judgeExplained(call, { classifier, policy, attached: false })
   const matching = policy.rules.written.filter(({ rule }) => findRule(call.tool, assessment, [rule]) !== undefined)
   if (policy.problem) note(`${policy.problem.message}. ${policy.problem.next}`)
   const { verdict, risk, by, reason } = decision
@@ -231,7 +231,7 @@ export async function replay(
     counts.requests++
     const { request, project, allowedTools } = recorded
     const { tool, input } = request
-    const { decision } = await judgeCall(
+    const { decision } = await judgeExplained(
       { tool, input, project, home },
       {
         classifier,

@@ -6,7 +6,7 @@ import { runShort } from '../../base/process/run-short.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { Client } from '../connection/client.ts'
 import type { CommandContext } from '../context.ts'
-import { isOver, statusWords } from '../render/format.ts'
+import { hasEnded, statusWords } from '../render/format.ts'
 import { runInTerminal } from '../run-in-terminal.ts'
 
 /**
@@ -54,7 +54,7 @@ async function awaitWindow({ id }: SessionView, { client, socket, env, note }: A
   for (let polls = 0; ; polls++) {
     if (await hasWindow(id, { socket, env })) return true
     const session = await client.request<SessionView>('GET', `/sessions/${id}`)
-    if (isOver(session)) return false
+    if (hasEnded(session)) return false
     if (polls === 1) note(`${statusWords(session).text}: the terminal of ${id} opens when its agent starts …`)
     await sleep(POLL_MS)
   }

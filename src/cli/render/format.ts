@@ -57,7 +57,7 @@ export function counted(count: number, thing: string): string {
 }
 
 /** Whether a session has ended. One whose daemon died has the status `error` but no end time; it is over too. */
-export function isOver(session: { status: SessionStatus; ended_at: number | null }): boolean {
+export function hasEnded(session: { status: SessionStatus; ended_at: number | null }): boolean {
   return session.ended_at !== null || session.status === 'error'
 }
 
@@ -128,7 +128,7 @@ function withGlyph(look: keyof typeof LOOKS, word: string): { text: string; tone
  * names the command already.
  */
 export function commandsToResume(session: SessionView, shownReason: string | null = session.reason): string[] {
-  if (!isOver(session) || session.status === 'completed') return []
+  if (!hasEnded(session) || session.status === 'completed') return []
   if (session.status === 'waiting_input') return [`pcc attach ${session.id}`]
   if (session.resumes_at !== null || /\bpcc (resume|retry) /.test(shownReason ?? '')) return []
   return [resumeCommand(session)]

@@ -8,7 +8,7 @@ import {
   counted,
   duration,
   fullCount,
-  isOver,
+  hasEnded,
   money,
   nameOf,
   shownPath,
@@ -38,7 +38,7 @@ export function sessionPage(session: SessionView, options: PageOptions): string[
   const { terminal, now } = options
   const status = statusWords(session)
   const reason = session.reason ? wrap(neutral(session.reason), terminal.width - 13) : []
-  const over = isOver(session)
+  const over = hasEnded(session)
   const fact = (name: string, value: string) => `${pad13(`${name}:`)}${value}`
   return [
     terminal.paint('bold', `Session: ${session.id} (${firstLine(session.name)})`),

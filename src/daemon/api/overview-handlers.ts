@@ -3,7 +3,7 @@ import type { Caller } from '../../domain/access.ts'
 import type { OVERVIEW_ROUTES } from '../../domain/api-v1/overview-routes.ts'
 import type { TaskCounts } from '../../domain/run.ts'
 import type { WrittenRule } from '../../policy/verdict/rules-file.ts'
-import { judgeCall, loadProjectPolicy } from '../../supervisor/judge-call.ts'
+import { judgeExplained, loadProjectPolicy } from '../../supervisor/judge-call.ts'
 import { searchJournal } from '../../tasks/journal.ts'
 import { type DaemonContext, getEscalations, readNeeds } from '../context.ts'
 import { readReport } from '../routes/daemon.ts'
@@ -62,7 +62,7 @@ export function overviewHandlers(
       const project = await realOrGiven(projectIn(body))
       const policy = await policyOf(project)
       const call = { tool: body.tool, input: body.input, project, home: env['HOME'] || homedir() }
-      const judge = (attached: boolean) => judgeCall(call, { classifier: daemon.policy, policy, attached })
+      const judge = (attached: boolean) => judgeExplained(call, { classifier: daemon.policy, policy, attached })
       const [{ assessment, decision }, watched] = [await judge(false), await judge(true)]
       const { risk, verdict, confidence, by, reason } = decision
       return {

@@ -1,12 +1,6 @@
 import { crashPoint } from '../../base/crash-point.ts'
 import { AppError, messageOf, unreachable } from '../../base/errors.ts'
-import {
-  findFailedBefore,
-  hasChangedNothing,
-  isBroken,
-  UNPROVEN,
-  type VerificationResult,
-} from '../../domain/evidence.ts'
+import { findFailedBefore, isBroken, isEmptyDiff, UNPROVEN, type VerificationResult } from '../../domain/evidence.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Tx } from '../../store/store.ts'
 import { type ContinueResult, continueRebase } from '../../workspace/merge/continue-replay.ts'
@@ -287,7 +281,7 @@ async function followUp(
   const context = { rounds, review: merge.review, failed, accepted, hasRun: run !== undefined, isUnchanged }
   const step = afterVerification(result, { ...context, merges: worktree !== undefined && merge.mode !== 'off' })
   // Nothing was changed because something was refused: asked or checked again, the agent would only be refused again.
-  const isRefused = WITHOUT_PROOF.has(step.do) && hasChangedNothing(result.checks)
+  const isRefused = WITHOUT_PROOF.has(step.do) && isEmptyDiff(result.checks)
   if (isRefused && (await waitForRefused(work, { reason: 'it changed nothing', times: 1 }, supervisor, tx))) return
   switch (step.do) {
     case 'finish':

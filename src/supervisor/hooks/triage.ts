@@ -1,6 +1,6 @@
 import type { HookAnswer, HookEventOf } from '../../domain/hooks.ts'
 import type { Decision, DecisionContext } from '../../policy/verdict/decide.ts'
-import { type JudgeCallDeps, judgeCall, type ProjectPolicy } from '../judge-call.ts'
+import { type JudgeCallDeps, judgeExplained, type ProjectPolicy } from '../judge-call.ts'
 import type { AnswerEvent, HookContext } from './router.ts'
 
 /** The settings and rules of a project, as a hook needs them. */
@@ -58,7 +58,7 @@ async function decideCall(event: DecidedEvent, context: HookContext, deps: Triag
     const opinion = event.kind === 'permission' ? deps.opinion?.({ tool, input }, context) : undefined
     const asked = opinion && { opinion, signal }
     const judged = { classifier: deps.classifier, policy: { ...policy, settings }, attached: false, ...asked }
-    return (await judgeCall(call, judged)).decision
+    return (await judgeExplained(call, judged)).decision
   }
   const parts = event.parts?.length ? event.parts : [event]
   const decision = strictest(await Promise.all(parts.map(judge)))

@@ -59,7 +59,7 @@ async function readFacts(deps: NeedsDeps): Promise<Facts> {
   const standing = await store.sessions.standing()
   const ids = [...rows, ...standing].flatMap(({ task_id }) => task_id ?? [])
   const tasks = new Map((await store.tasks.of([...new Set(ids)])).map(task => [task.id, task]))
-  const waiting = rows.filter(row => !isSettled(row, tasks))
+  const waiting = rows.filter(row => !isOfOverTask(row, tasks))
   const open = waiting.filter(({ state }) => state === 'open')
   // Nobody needs what a deleted task wanted. Rows from before tasks were named stay until they are answered.
   const denied = waiting.filter(({ state, task_id }) => state === 'denied' && (task_id === null || tasks.has(task_id)))
@@ -69,7 +69,7 @@ async function readFacts(deps: NeedsDeps): Promise<Facts> {
 }
 
 /** Whether the task is over, so that nobody needs the answer. */
-function isSettled({ task_id }: Escalation, tasks: Facts['tasks']): boolean {
+function isOfOverTask({ task_id }: Escalation, tasks: Facts['tasks']): boolean {
   const task = task_id === null ? undefined : tasks.get(task_id)
   return task?.state === 'done' || task?.state === 'cancelled'
 }

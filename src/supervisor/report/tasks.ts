@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../domain/event.ts'
-import { hasChangedNothing as isEmptyDiff } from '../../domain/evidence.ts'
+import { isEmptyDiff } from '../../domain/evidence.ts'
 import type { ReportedPeriod } from '../../domain/report.ts'
 import { isResting } from '../../domain/session-end.ts'
 import { hasChangedNothing } from '../../domain/worktree.ts'

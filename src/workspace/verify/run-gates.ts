@@ -2,10 +2,10 @@ import { relative } from 'node:path'
 import { openGuard } from '../../base/process/guardian.ts'
 import {
   type Finding,
-  hasChangedNothing,
   hasFailed,
   hasPassed,
   isBroken,
+  isEmptyDiff,
   isProvenBy,
   type NewEvidence,
 } from '../../domain/evidence.ts'
@@ -170,7 +170,7 @@ async function addOpinions(checks: readonly GateCheck[], context: GateRunContext
   const criteria = judgeCriteria(texts, checks, [])
   const all = [...checks]
   const isProven = isProvenBy(checks) && criteria.every(({ status }) => status !== 'unproven')
-  const isWanted = wantsVerifier(request, { isProven, isEmpty: hasChangedNothing(checks) })
+  const isWanted = wantsVerifier(request, { isProven, isEmpty: isEmptyDiff(checks) })
   const verifier = isWanted ? await askVerifier('verifier', deps.judge, { context, checks, texts }) : undefined
   if (verifier) all.push(verifier.check)
   const second = await askVerifier('second-opinion', deps.secondOpinion, { context, checks: all, texts })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pccFor } from '../../pcc.ts'
 
-test('pcc task brief prints exactly what an agent would be sent, and on stderr what was cut', async t => {
+test('pcc task brief prints the brief of a task with its criteria, and on stderr what was cut', async t => {
   const pcc = pccFor(t)
   const added = await pcc.run(['task', 'add', 'Fix the login', '--accept', 'npm test passes', '--json'], {
     cwd: pcc.home,
