@@ -68,7 +68,7 @@ export async function readRegularFile(...[path, maxBytes, options]: RegularFile)
   }
 }
 
-type RegularFile = [path: string, maxBytes?: number, options?: { follow?: boolean }]
+type RegularFile = [path: string | Buffer, maxBytes?: number, options?: { follow?: boolean }]
 
 /** What is looked at is what is read: a file can become a pipe between the two. */
 function openOrdinary(...[path, maxBytes = SMALL_FILE_BYTES, { follow = true } = {}]: RegularFile) {

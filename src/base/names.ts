@@ -29,9 +29,11 @@ function decodeName(bytes: Buffer): string {
 /** The bytes of a decoded name or list of names, for the file system and for standard input; the text itself where it is text. */
 export function encodeNames(text: string): string | Buffer {
   if (text.isWellFormed()) return text
+  // By runs of bytes and of text: a list of names can have megabytes.
+  const parts = text.split(/([\udc80-\udcff]+)/u)
   return Buffer.concat(
-    Array.from(text, char =>
-      /^[\udc80-\udcff]$/.test(char) ? Buffer.of(char.charCodeAt(0) - 0xdc00) : Buffer.from(char),
+    parts.map((part, at) =>
+      at % 2 === 0 ? Buffer.from(part) : Buffer.from(Array.from(part, char => char.charCodeAt(0) - 0xdc00)),
     ),
   )
 }

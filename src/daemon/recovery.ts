@@ -121,7 +121,12 @@ export async function sweepLeftovers(
   await store.transaction(async tx => {
     for (const { id } of gone) await store.sessions.update(id, NO_PROCESS, tx)
   })
-  for (const { id, options } of gone) if (options.host === 'tmux') new TmuxSessionFolder(daemon.paths.run, id).remove()
+  for (const { id, options } of gone) {
+    if (options.host !== 'tmux') continue
+    const folder = new TmuxSessionFolder(daemon.paths.run, id)
+    removeLeftPlanted(folder.box, line => log.warn({ session: id }, line))
+    folder.remove()
+  }
   crashPoint('recover.after-sweep')
   return { swept, stuck }
 }

@@ -13,14 +13,17 @@ export type DocumentKind = (typeof DOCUMENTS)[number]
 
 /** Maximum characters of a spec or a plan: more than a person would read, and it fits into every model's context window. */
 export const MAX_DOCUMENT = 200_000
+/** A message with more is no document and some words around it. */
+const MAX_MESSAGE = 2 * MAX_DOCUMENT
 
 /**
  * The document in an agent's last message: the text between its tags, or else from its heading on, if it begins with one, at most a
  * line that announces it before. Headings without words below them are none.
  */
 export function documentIn(text: string, kind: DocumentKind): string | undefined {
+  if (text.length > MAX_MESSAGE) return undefined
   const marked = new RegExp(`^[ \\t]*<${kind}>[ \\t]*\\n([\\s\\S]*?)\\n[ \\t]*</${kind}>[ \\t]*$`, 'm').exec(text)?.[1]
-  const document = (marked ?? /^\s*(?:.*:\s*\n\s*)?(#{1,3} \S[\s\S]*)$/.exec(text)?.[1] ?? '').trim()
+  const document = (marked ?? /^(?:.*:[^\S\n]*\n\s*)?(#{1,3} \S[\s\S]*)$/.exec(text.trimStart())?.[1] ?? '').trim()
   return saysSomething(document) ? `${document}\n` : undefined
 }
 
@@ -29,7 +32,10 @@ const UNWRITTEN = /^[^\p{L}\p{N}]*(?:(?:todo|tbd|to be (?:done|written|defined))
 
 /** Whether a document has a line of its own beside headings, comments and placeholders. */
 function saysSomething(document: string): boolean {
-  const lines = document.replace(/<!--[\s\S]*?-->/g, '').split('\n')
+  const [first = '', ...comments] = document.split('<!--')
+  const plain =
+    first + comments.map(part => (part.includes('-->') ? part.slice(part.indexOf('-->') + 3) : part)).join('')
+  const lines = plain.split('\n')
   return lines.some(line => !/^\s*#/.test(line) && !UNWRITTEN.test(line))
 }
 

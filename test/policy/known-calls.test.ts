@@ -129,6 +129,22 @@ test('calls of tools that are known as a whole are everyday, and those that reac
   for (const [everyday, asked] of CALLS) assert.deepEqual(misjudged({ everyday, asked }), NONE)
 })
 
+test('a key that leads out of the file is no edit, and changes nothing of what every later call is judged with', () => {
+  for (const command of [
+    'npm pkg set scripts.__proto__.own=1 scripts.__proto__.held=1',
+    'npm pkg set scripts.constructor.keys=yes',
+    'npm pkg delete constructor.entries',
+  ])
+    assert.equal(isAsked(judge('Bash', { command })), true, command)
+  judge('Bash', {
+    command: `jq '.scripts.__proto__.own=1 | .scripts["constructor"].keys=1' package.json > package.json`,
+  })
+  assert.deepEqual(['own' in {}, 'held' in {}, typeof Object.keys, typeof Object.entries].map(String), [
+    ...['false', 'false', 'function', 'function'],
+  ])
+  assert.equal(judge('Bash', { command: 'rm -rf src' }).risk, 'HIGH')
+})
+
 test('what the shell cuts off a name, the date and a guard of a copy are read as the shell reads them', () => {
   assert.deepEqual(
     misjudged({

@@ -123,7 +123,9 @@ export class TmuxConversation {
   async handedBack(window: AgentWindow): Promise<void> {
     window.update({ takenOver: false })
     const held = this.turn.takeHeld()
-    if (this.#pausing) this.pause()
+    // A turn that is over stops nothing more: only one that still runs is asked to.
+    if (this.#pausing && held) this.#deps.record.pausing()
+    else if (this.#pausing) this.pause()
     if (this.#pausing && held) this.#end(held, window)
     else if (this.#typer.hasWaiting) await this.#typeNext(window)
     else if (held?.how === 'by-person') await this.send(HANDED_BACK_PROMPT, window)

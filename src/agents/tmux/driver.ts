@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { AppError, messageOf } from '../../base/errors.ts'
 import { isUuid, secretId } from '../../base/ids.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
@@ -106,24 +106,20 @@ export function tmuxDriver(
 /** The sandbox of a window. It may outlive the daemon, like the window: its folders are those of the session. */
 function openWindowSandbox(
   open: OpenSession,
-  { path }: TmuxSessionFolder,
+  folder: TmuxSessionFolder,
   log: (line: string) => void,
 ): Sandbox | undefined {
-  const sandbox = open.sandbox && { ...open.sandbox, scratch: boxIn(path) }
+  const sandbox = open.sandbox && { ...open.sandbox, scratch: folder.box }
   return openAgentSandbox(claudeAgent.sandbox, { ...open, sandbox }, line => log(`session ${open.id}: ${line}`))
-}
-
-function boxIn(path: string): string {
-  return join(path, 'box')
 }
 
 function adoptWindowSandbox(
   open: OpenSession & { sandbox: SandboxSettings },
-  { path }: TmuxSessionFolder,
+  folder: TmuxSessionFolder,
   log: (line: string) => void,
 ) {
   return adoptSandbox(
-    { ...open.sandbox, scratch: boxIn(path) },
+    { ...open.sandbox, scratch: folder.box },
     { reading: isReadOnlySession(open), log: line => log(`session ${open.id}: ${line}`) },
   )
 }

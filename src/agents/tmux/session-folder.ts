@@ -55,6 +55,11 @@ export class TmuxSessionFolder {
     this.path = join(run, 'tmux', session)
   }
 
+  /** Where the folders of its sandbox are. */
+  get box(): string {
+    return join(this.path, 'box')
+  }
+
   /** Creates the folder anew for a window; the files of an earlier one are removed. */
   create({ session, awayMs }: { session: string; awayMs: number }): HookAddress {
     this.remove()

@@ -88,12 +88,18 @@ export function guardGit(
   }
   const watchFolder = (folder: string) => {
     if (watchers.has(folder)) return
-    const watcher = watch(folder, { persistent: false }, (_, name) => {
-      if (name === COMMONDIR || name === null || entries.has(join(folder, name))) check()
-    })
-    // A folder that cannot be watched any more is still checked at the end.
-    watcher.on('error', () => undefined)
-    watchers.set(folder, watcher)
+    try {
+      const watcher = watch(folder, { persistent: false }, (_, name) => {
+        if (name === COMMONDIR || name === null || entries.has(join(folder, name))) check()
+      })
+      // A folder that cannot be watched any more is still checked at the end.
+      watcher.on('error', () => undefined)
+      watchers.set(folder, watcher)
+    } catch (error) {
+      // In a main checkout git outside would run at once what an agent puts there.
+      if (file !== undefined) throw error
+      log(`${folder} is only checked when the agent has ended, because it cannot be watched: ${messageOf(error)}`)
+    }
   }
   const add = (entry: KeptEntry) => {
     entries.set(entry.path, entry)
@@ -108,13 +114,15 @@ export function guardGit(
       const [top, common] = [git.top, git.common].map(each => realPathIfAny(each) ?? each) as [string, string]
       for (const path of kept) {
         // Of folders only those of a main checkout's repository can be replaced beside an agent, and put back.
-        const isFolder = lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-        if (
-          entries.has(path) ||
-          !(isInside(path, common) ? !isFolder || file !== undefined : !isFolder && isInside(path, top))
-        )
-          continue
-        add({ path, id: idOf(path), isFolder, content: readRegularFileNow(path), isOpen: false })
+        const stats = lstatSync(path, { throwIfNoEntry: false })
+        const isFolder = stats?.isDirectory() === true
+        // In a worktree nothing can be written beside the settings of the repository, so they stay closed when git replaces them.
+        const isOpenable = isInside(path, common)
+          ? !isFolder && dirname(path) !== common
+          : !isFolder && isInside(path, top)
+        const isInMain = file !== undefined && isInside(path, common)
+        if (entries.has(path) || !(isOpenable || isInMain)) continue
+        add({ path, id: idOf(path), isFolder, content: readRegularFileNow(path), mode: stats?.mode, isOpen: false })
       }
       saveEntries(folder, [...entries.values()])
     },

@@ -185,6 +185,7 @@ export interface KeptEntry {
   isFolder: boolean
   /** Undefined for a folder, and for a file that is too large to keep. */
   content: Buffer | undefined
+  mode: number | undefined
   /** It is not mounted any more. */
   isOpen: boolean
 }
@@ -216,7 +217,11 @@ export function idOf(path: string): string | undefined {
 }
 
 /** Puts a file back as it was unless only harmless settings differ, and empties a folder of what was not there. Nothing is lost. */
-export function settle({ path, isFolder, content }: KeptEntry, common: string, log: (line: string) => void): void {
+export function settle(
+  { path, isFolder, content, mode = 0o644 }: KeptEntry,
+  common: string,
+  log: (line: string) => void,
+): void {
   if (path === join(common, 'worktrees')) {
     settleWorktrees(path, log)
     return
@@ -235,7 +240,7 @@ export function settle({ path, isFolder, content }: KeptEntry, common: string, l
   if (content === undefined) mkdirSync(path, { recursive: true })
   else {
     const next = `${path}.pcc-${randomUUID()}`
-    writeFileSync(next, content, { flag: 'wx' })
+    writeFileSync(next, content, { flag: 'wx', mode })
     renameSync(next, path)
   }
 }

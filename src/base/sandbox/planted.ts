@@ -4,10 +4,10 @@ import {
   closeSync,
   constants,
   type Dirent,
+  existsSync,
   lstatSync,
   openSync,
   readdirSync,
-  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -62,7 +62,8 @@ export function saveBefore(folder: string, { git, branches }: Where, before: Bef
 
 /** What is known of the agents whose sandboxes have their folders here. Of others no link is removed, and no repository set aside. */
 export function readSavedBefore(scratch: string | undefined): (Where & { before?: BeforeAgent })[] {
-  const boxes = scratch === undefined ? [] : entriesOf(scratch).map(({ name }) => join(scratch, name, BEFORE))
+  const names = scratch === undefined || !existsSync(scratch) ? [] : readdirSync(scratch)
+  const boxes = names.map(name => join(scratch ?? '', name, BEFORE))
   return boxes.flatMap(path => (parseJson(readRegularFileNow(path)?.toString() ?? '') ?? []) as Where)
 }
 
@@ -226,7 +227,8 @@ function removeShadows({ own, common }: Checkouts, since: number): void {
     if (stats?.isDirectory() && folder === refs)
       for (const entry of entriesOf(path)) look(folder, `${name}/${entry.name}`)
     if (!stats?.isFile() || stats.ctimeMs < since - TICK_MS || stats.size > MOST_OF_REF) return
-    const isRef = /^([0-9a-f]{40,64}|ref: \S+)\s*$/.test(readFileSync(bytes(path), 'latin1'))
+    const text = readRegularFileNow(bytes(path))?.toString('latin1') ?? ''
+    const isRef = /^([0-9a-f]{40,64}|ref: \S+)\s*$/.test(text)
     if (isRef && (isName(name) || (name === 'HEAD' && folder === refs))) rmSync(bytes(path), { force: true })
   }
   for (const folder of new Set([root, asBytes(own)]))

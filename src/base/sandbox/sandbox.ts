@@ -82,14 +82,18 @@ function explainErrors<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException
+    const { code, path, syscall } = error as NodeJS.ErrnoException
     if (error instanceof AppError || code === undefined || path === undefined) throw error
-    const remedy =
-      code === 'ENOSPC' || code === 'EDQUOT'
-        ? 'Free some space. The package caches that pcc keeps for projects (caches in its data directory) can be deleted.'
-        : 'Make it usable for you: HOME and the data directory must be your own. Nothing is started without the sandbox.'
-    throw new AppError('sandbox_folder', { path, problem: code, remedy }, error)
+    throw new AppError('sandbox_folder', { path, problem: code, remedy: remedyFor(code, syscall) }, error)
   }
+}
+
+function remedyFor(code: string, syscall: string | undefined): string {
+  if (syscall === 'watch' && code === 'ENOSPC')
+    return 'It cannot be watched, because no inotify watches are left: raise fs.inotify.max_user_watches with sysctl, or close an editor that uses them up.'
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return 'Free some space. The package caches that pcc keeps for projects (caches in its data directory) can be deleted.'
+  return 'Make it usable for you: HOME and the data directory must be your own. Nothing is started without the sandbox.'
 }
 
 /** What git has said depends on files alone, so all sandboxes of this process share it. */

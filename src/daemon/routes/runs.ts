@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
-import { quoteForShell } from '../../base/words.ts'
 import type { JournalPage } from '../../domain/attempt.ts'
 import {
   type GuidedTask,
@@ -118,7 +117,7 @@ export async function findRun(params: unknown, daemon: DaemonContext): Promise<R
 
 function refuseOver(run: RunRow): RunRow {
   if (run.state === 'ended')
-    throw new AppError('run_over', { id: run.id, outcome: run.outcome ?? 'ended', project: quoteForShell(run.project) })
+    throw new AppError('run_over', { id: run.id, outcome: run.outcome ?? 'ended', project: run.project })
   return run
 }
 

@@ -76,7 +76,7 @@ function decidesOutcome(path: string, change: WrittenChange): boolean {
 const TEST_SETUP =
   /(^|\/)(conftest\.py|(jest|vitest|mocha|test|karma|playwright|cypress)[._-]?(global)?[._-]?(setup|teardown|reporter|environment|hooks?)[\w.-]*\.[cm]?[jt]sx?|setup[._-]?tests?(afterenv)?\.[cm]?[jt]sx?|global[._-]?(setup|teardown)\.[cm]?[jt]s|(spec|test|rails|feature)_helper\.(rb|exs)|[\w.-]*reporter\.[cm]?[jt]s)$/i
 const FORGES =
-  /\.(outcome|state|status)\s*=\s*["']pass(ed)?["']|\b(testsfailed|numFailedTests|numFailedTestSuites|failures|errors|failed)\s*=\s*(0|\[\])\s*;?$|\b(global|globalThis|window)\s*(\.|\[["'])(expect|it|test|describe|assert)\b["'\]]*\s*=(?!=)|^(expect|assert)\s*=(?!=)|\bitem\.(runtest|obj|ihook)\s*=(?!=)|\bunittest\.TestCase\.(run|assert\w+|fail)\s*=(?!=)|\b(TestCase|Assertions?|Matchers?)\.class_eval\b|\bpytest_runtest_(call|protocol)\b[^\n]*:\s*(return\s+True|pass)\b/
+  /\.(outcome|state|status)\s*=\s*["']pass(ed)?["']|\b(testsfailed|numFailedTests|numFailedTestSuites|failures|errors|failed)\s*=\s*(0|\[\])\s*;?$|\b(global|globalThis|window)\s*(\.|\[["'])(expect|it|test|describe|assert)\b["'\]]*\s*=(?!=)|^(expect|assert)\s*=(?!=)|\bitem\.(runtest|obj|ihook)\s*=(?!=)|\bunittest\.TestCase\.(run|assert\w+|fail)\s*=(?!=)|\b(TestCase|Assertions?|Matchers?)\.class_eval\b|\bpytest_runtest_(call|protocol)\b[^\n]{0,300}:\s*(return\s+True|pass)\b/
 const ENDS_WELL =
   /\bprocess\.(exit\(\s*0?\s*\)|exitCode\s*=\s*0)|\bsys\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bexit!?\s*(\(\s*)?(0|true)\b|\bSystem\.(halt|exit|stop)\(\s*0|\bprocess::exit\(0\)/
 

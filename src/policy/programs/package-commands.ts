@@ -118,6 +118,8 @@ function setKeys(
   json: string | undefined,
   steps: readonly { keys: string[]; text: string | undefined }[],
 ): string | undefined {
+  // `__proto__` and `constructor` lead out of the file, to what every object has.
+  if (steps.some(({ keys }) => keys.some(key => key in {}))) return undefined
   try {
     const root: Record<string, unknown> = JSON.parse(json ?? '')
     for (const { keys, text } of steps) {

@@ -86,7 +86,8 @@ function applyJq(filter: string, text: string): string | undefined {
         ([key]) => key,
       )
       const last = keys.pop()
-      if (last === undefined) return undefined
+      // `__proto__` and `constructor` lead out of the text, to what every object has.
+      if (last === undefined || [...keys, last].some(key => key in {})) return undefined
       let table = root as Record<string, unknown>
       for (const key of keys) {
         table[key] ??= {}

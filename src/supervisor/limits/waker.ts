@@ -131,13 +131,17 @@ export async function goOnWithBudget(
   resume: (row: SessionRow, reason: string) => Promise<unknown>,
   { deps, log }: SupervisorContext,
 ): Promise<void> {
-  const { tasks, sessions } = deps.store
+  const { tasks, sessions, runs } = deps.store
   try {
-    const session = (await tasks.get(task))?.session_id
-    const row = session == null ? undefined : await sessions.get(session)
+    const found = await tasks.get(task)
+    const row = found?.session_id == null ? undefined : await sessions.get(found.session_id)
     if (row?.ended_as !== 'paused' || !row.status_reason?.startsWith(TASK_IS_SPENT)) return
+    // What a person has paused or holds goes on when they say so, and meets the new budget then.
+    const run = found?.run_id == null ? undefined : await runs.get(found.run_id)
+    if (run?.state === 'paused' || row.held_at !== null) return
     await resume(row, "its task's budget was changed").catch(async error => {
-      if (!(error instanceof AppError && error.code === 'budget_spent')) await recordWakeFailure(row, error, deps)
+      const isPassing = error instanceof AppError && ['budget_spent', 'daemon_stopping'].includes(error.code)
+      if (!isPassing) await recordWakeFailure(row, error, deps)
     })
   } catch (error) {
     log.warn({ task, error }, 'its new budget could not be looked at')

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError, messageOf, PASSING_CODES } from '../../base/errors.ts'
 import { shortId } from '../../base/ids.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
-import { quoteForShell } from '../../base/words.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
 import type { NotResumed, RunDetail, RunPlan, StartRun } from '../../domain/run.ts'
 import type { Task } from '../../domain/task.ts'
@@ -262,7 +261,7 @@ export class RunManager {
     await transaction(async tx => {
       const run = await runs.get(id, tx)
       if (run?.state === 'ended')
-        throw new AppError('run_over', { id, outcome: run.outcome ?? 'ended', project: quoteForShell(run.project) })
+        throw new AppError('run_over', { id, outcome: run.outcome ?? 'ended', project: run.project })
       await runs.update(id, patch, tx)
     })
   }

@@ -3,6 +3,7 @@ import { crashPoint } from '../../base/crash-point.ts'
 import { AppError } from '../../base/errors.ts'
 import { sessionMarker } from '../../base/process/marker.ts'
 import { sweepMarked, sweepTree } from '../../base/process/sweep.ts'
+import { TASK_IS_SPENT } from '../../domain/budget.ts'
 import { PAUSED_BY_PERSON } from '../../domain/session-end.ts'
 import { openEscalations } from '../../human/escalations.ts'
 import type { Store, Tx } from '../../store/store.ts'
@@ -171,11 +172,13 @@ export async function stopWaitingSession(
 
 /** Pauses such a session, so that it does not go on by itself. One that is paused already stays as it is. */
 export async function pauseWaitingSession(row: SessionRow, store: Store, now: number): Promise<boolean> {
+  const reason = `${PAUSED_BY_PERSON}; go on with: pcc resume ${row.id}`
   if (row.ended_as === 'paused' && row.resumes_at === null) {
     await endLeftInTerminal(row, 'pause', store)
+    // A higher budget of its task would set it going again.
+    if (row.status_reason?.startsWith(TASK_IS_SPENT)) await store.sessions.update(row.id, { status_reason: reason })
     return true
   }
-  const reason = `${PAUSED_BY_PERSON}; go on with: pcc resume ${row.id}`
   return endWaiting(row, { store, now, as: 'paused', reason, actor: 'human' })
 }
 

@@ -57,7 +57,6 @@ export async function cleanWorktree(request: VerifyRequest, context: CleanContex
   const { place: worktree } = request
   if (!worktree) return { checks: [], aside: [] }
   await removeCaches(worktree, context.ignored)
-  await clearScratch(asideOf(worktree.top)) // a daemon that died has left it
   const aside: string[] = []
   const reports: DependencyReport[] = []
   const moveAway = async (paths: readonly string[]) => {
@@ -82,6 +81,8 @@ export async function cleanWorktree(request: VerifyRequest, context: CleanContex
  * returned, as soon as it is known which files are part of the work. What gates have built before stays as old as it is.
  */
 export async function openWorktree({ top }: Worktree): Promise<() => Promise<void>> {
+  await bringBack(top) // a daemon that died, or gates that were called off, have left it there
+  await clearScratch(asideOf(top))
   const { ready, dependencies } = await readNote(top)
   const since = (await hidesWrites(top)) ? null : (ready ?? 0)
   const misdated = await openCheckout(top, { since, skip: dependencies.map(({ folder }) => folder) })
@@ -247,9 +248,19 @@ export async function endGates(
   const now = isPassed ? await noteGated(top, began) : Date.now()
   if (aside.length === 0) return
   await waitForNextTick(now) // what comes back must not look as if a gate had made it
-  for (const path of aside)
-    if (!(await lstat(encodeNames(join(top, path))).catch(() => undefined))) await moveBetween(asideOf(top), top, path)
+  await bringBack(top)
   await clearScratch(asideOf(top)) // an agent may have closed its folders to their owner
+}
+
+/** Moves what was set aside back to every place that is empty. */
+async function bringBack(top: string, path = '.'): Promise<void> {
+  await using folder = await openRealFolder(asideOf(top), path)
+  if (!folder) return
+  for (const name of (await readdir(folder.at('.'), 'buffer')).map(decodeNames)) {
+    const each = join(path, name)
+    if (!(await lstat(encodeNames(join(top, each))).catch(() => undefined))) await moveBetween(asideOf(top), top, each)
+    else await bringBack(top, each)
+  }
 }
 
 /** Moves a path from one folder to another without following a link; false if that is not possible. */

@@ -127,8 +127,9 @@ test('an inner repository runs nothing whose .git is a file that git reads other
 
 test('what an agent has left is removed by the next daemon where its own was killed', t => {
   const { begin, addInner, git, hasRun, top, checkout, victim, lines } = plant(t, 'main')
-  const scratch = tempDir(t)
-  mkdirSync(join(scratch, 'box'))
+  // The data directory of a person may have any name.
+  const scratch = join(tempDir(t), 'jürgen')
+  mkdirSync(join(scratch, 'box'), { recursive: true })
   begin()
   saveBefore(join(scratch, 'box'), { git: checkout }, readBefore(checkout))
   addInner('sub')

@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { TmuxSessionFolder } from '../../../src/agents/tmux/session-folder.ts'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { secretId } from '../../../src/base/ids.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
 import { isAlive, startTimeOf } from '../../../src/base/process/process-table.ts'
+import { readBefore, saveBefore } from '../../../src/base/sandbox/planted.ts'
 import { sweepLeftovers } from '../../../src/daemon/recovery.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { commandMarkers } from '../../../src/workspace/command/run-command.ts'
 import { undying } from '../../support/undying.ts'
-import { tempDir } from '../../support/world.ts'
+import { gitProject, tempDir } from '../../support/world.ts'
 
 const PATH = '/usr/bin:/bin'
 
@@ -49,6 +51,15 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
   const git = { branch: 'pcc/t-000001', target: 'main', base: 'c0ffee' }
   await insert('s-strayed', 'none', { options: { project, task: 't', place: { ...place, ...git } } })
 
+  // Its agent ran in a terminal of its own.
+  const repository = gitProject(t)
+  const checkout = { top: repository, own: join(repository, '.git'), common: join(repository, '.git') }
+  await insert('s-terminal', 'none', { options: { project, task: 't', host: 'tmux' } })
+  const { box } = new TmuxSessionFolder(paths.run, 's-terminal')
+  mkdirSync(join(box, 'own'), { recursive: true })
+  saveBefore(join(box, 'own'), { git: checkout }, readBefore(checkout))
+  symlinkSync(join(paths.home, 'victim'), join(checkout.own, 'COMMIT_EDITMSG.link'))
+
   const reused = await sleeper(t, {})
   await insert('s-reused', 'none', { agent_pid: reused.pid, agent_started: `${reused.startTime}0` })
   const own = { shell: await sleeper(t, { cwd: worktree }), server: await sleeper(t, { cwd: project, orphan: true }) }
@@ -65,6 +76,8 @@ test('what a dead daemon left is ended by marker, by recorded tree and by direct
   assert.deepEqual(await Promise.all(spared.map(alive)), ['alive', 'alive', 'alive', 'alive'])
   const markers = (await store.sessions.list()).flatMap(({ id, marker }) => (marker === null ? [] : [id]))
   assert.deepEqual(markers, ['s-running'], 'what is swept is not swept again')
+  assert.equal(existsSync(box), false)
+  assert.equal(lstatSync(join(checkout.own, 'COMMIT_EDITMSG.link'), { throwIfNoEntry: false }), undefined)
 })
 
 test('a session of which a process withstands is told of, and alone keeps what it is found by', async t => {

@@ -161,6 +161,10 @@ test("a task's own budget counts all its attempts: its task waits, others go on,
 
   await world.call('POST', `/tasks/${dear}`, { budget: { cost_usd: 1.2 } })
   assert.deepEqual([(await task()).state, tries], ['waiting', 2], 'too little changes nothing')
+  await world.call('POST', `/runs/${id}/pause`, {})
+  await world.call('POST', `/tasks/${dear}`, { budget: { cost_usd: 1.9 } })
+  assert.deepEqual([(await task()).state, tries], ['waiting', 2], 'nor does more while a person keeps the run paused')
+  await world.call('POST', `/runs/${id}/resume`, {})
   await world.call('POST', `/tasks/${dear}`, { budget: { cost_usd: 2 } })
   assert.equal((await world.over(id)).outcome, 'complete')
   assert.deepEqual(await needs(), [])

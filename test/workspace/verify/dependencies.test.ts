@@ -18,7 +18,7 @@ import { openGuard } from '../../../src/base/process/guardian.ts'
 import type { Worktree } from '../../../src/domain/worktree.ts'
 import { readCommandCaps } from '../../../src/workspace/command/command-caps.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
+import { asideOf, noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { gitProject, tempDir } from '../../support/world.ts'
 import {
   folderInMemory,
@@ -239,8 +239,11 @@ test('ignored files that the agent made at any depth are not there for the gates
   })
   const gone = planted.map(path => `test ! -e ${path}`).join(' && ')
   const build = 'mkdir -p out deep/node_modules/late && echo built > out/b && echo x > deep/node_modules/late/index.js'
-  const first = await look(`${gone} && ${build}`)
+  // A daemon that died while gates ran has left there what it had set aside.
+  write(asideOf(top), { 'z.pth': 'mine\n', 'er/y.pth': 'mine\n' })
+  const first = await look(`${gone} && test ! -e z.pth && ${build}`)
   assert.equal(first.status, 'passed', JSON.stringify(first.checks))
+  for (const path of ['z.pth', 'er/y.pth']) assert.equal(readFileSync(join(top, path), 'utf8'), 'mine\n', path)
   for (const path of planted) assert.equal(existsSync(join(top, path)), true, path)
   const second = await look(`${gone} && test -e out/b && test ! -e deep/node_modules/late`, 2)
   assert.equal(second.status, 'passed', JSON.stringify(second.checks))
