@@ -13,6 +13,8 @@ import {
   judgeSteps,
 } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
+import { judgeProgramText, judgeTasks } from '../programs/task-files.ts'
+import { judgeEmptied } from '../programs/tool-rule.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import { expandWords } from '../shell/expand.ts'
 import { findEvaluated, namesOutside, type ShellScope } from '../shell/scope.ts'
@@ -49,6 +51,8 @@ export function judgeCall(call: ProgramCall): undefined {
     call.say('boundary.git', 'HIGH', `${named.name} does what git may not do here: ${GIT_ALTERNATIVES.commit}`)
   judgeCommandFlags(call)
   judgeSteps(call)
+  judgeTasks(call)
+  judgeEmptied(call)
   judgeConsole(call)
   judgeEnvironmentFlags(call)
   if (rule) rule(call)
@@ -83,6 +87,7 @@ function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
     call.say('script.written', 'HIGH', `${call.head.text} was written by the same command, and nobody has read it`)
   else {
     judgeScriptSteps(call, call.head)
+    judgeProgramText(call, call.head)
     call.say('script.project', 'MEDIUM', `${call.head.text} is a program of the project`)
   }
 }

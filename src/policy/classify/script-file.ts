@@ -15,6 +15,14 @@ export function readScript(path: string, fence: Fence): string | undefined {
 
 const SHELL_LINE = /(^|[/\s])(ba|da|z|k|mk|a|ya)?sh(\s|$)/
 
+/** Scripts that run scripts are followed this far. */
+const MAX_FILES = 3
+
+/** Whether a script that is run here is walked: not too deep, and not one that runs itself. */
+export function mayFollow(id: string, { files = [] }: { files?: readonly string[] }): boolean {
+  return files.length < MAX_FILES && !files.includes(id)
+}
+
 interface WalkedText {
   text: string
   /** The number of its first line in the file; left out where the file has no lines of its own. */

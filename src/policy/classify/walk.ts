@@ -21,7 +21,7 @@ import { explainChange, findCommands, isSteered, mayReplace } from './changed-fi
 import { assign, judgeAssignment } from './environment.ts'
 import { judgeCall, judgeEvaluated } from './judge-call.ts'
 import { emptiesFile, isOwnFile, isStandardDevice, judgeRedirect, noteSpelled } from './judge-file.ts'
-import { findScriptRisks, readScript } from './script-file.ts'
+import { findScriptRisks, mayFollow, readScript } from './script-file.ts'
 import { explainText, type TextFinding, type WrittenChange } from './written-text.ts'
 
 /** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
@@ -310,17 +310,24 @@ export class CommandWalker {
     return found?.is === 'file' ? found.bytes.toString('utf8') : undefined
   }
 
-  /** Judges what a file of the project becomes. A file that gives commands to others must not become something that is not known. */
-  #change(file: Arg, make: MakeText, { piece, scope }: WalkState): undefined {
-    const [{ cwd, folders }, { look, boundary }, first] = [scope, this.#fence, make(undefined)]
-    if (look === undefined) return
-    const isSure = file.known && (folders.size < 2 || file.value.startsWith('/'))
-    const place = isSure && cwd !== undefined ? locatePath(file.value, cwd, this.#fence) : undefined
-    if (place && place.where !== 'inside') return
+  /** Judges what a file of the project becomes, in each folder in which the command may be. A file that gives commands to others must not become something that is not known. */
+  #change(file: Arg, make: MakeText, state: WalkState): undefined {
+    const { cwd, folders } = state.scope
+    const isPlain = file.known && cwd !== undefined
+    const bases = isPlain ? (file.value.startsWith('/') ? [cwd] : new Set([cwd, ...folders])) : [undefined]
+    for (const base of this.#fence.look ? bases : []) this.#changeIn(base, file, make, state)
+  }
+
+  #changeIn(base: string | undefined, file: Arg, make: MakeText, { piece, scope }: WalkState): undefined {
+    const [{ look, boundary }, first] = [this.#fence, make(undefined)]
+    const place = base === undefined ? undefined : locatePath(file.value, base, this.#fence)
+    if (look === undefined || (place && place.where !== 'inside')) return
     const name = place?.relative ?? (file.known ? file.value : '')
     const steers = file.glob || !place ? undefined : isSteered(name)
     const found = place && (steers || (!file.glob && mayReplace(name, first))) ? look(place.path) : undefined
     const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
+    // In another folder only a file that is there can change.
+    if (base !== undefined && base !== scope.cwd && before === undefined) return
     const made = make(before) // that nothing changes may be so only until the rest of the command ran
     const { after, added, ...how } = !steers && made.after === before ? first : made
     if (after === undefined && (steers === 'asked' || (steers === 'kept' && before !== undefined)))
@@ -385,15 +392,8 @@ const UNSEEN = { code: 'write.unseen', risk: 'MEDIUM' } as const
 const SPELLS = /^(cat|jq|printf|echo)$/
 /** Commands walked in one script file. A script with more is left to a person: padding could hide its last lines. */
 const MAX_SCRIPT_COMMANDS = 10_000
-/** Scripts that run scripts are followed this far. */
-const MAX_FILES = 3
 /** At most this many lines of a script are named. */
 const MAX_NAMED = 3
-
-/** Whether a script that is run here is walked: not too deep, and not one that runs itself. */
-function mayFollow(id: string, { files = [] }: WalkState): boolean {
-  return files.length < MAX_FILES && !files.includes(id)
-}
 
 function tooDeepReason(at: Span): Reason {
   return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }

@@ -274,6 +274,13 @@ function isKept(relative: string, { boundary, look }: Pick<Fence, 'boundary' | '
   return index.bytes.includes(relative.endsWith('/') ? relative : `${relative}\0`)
 }
 
+/** Whether a folder of the project is one that holds files which git keeps. */
+export function holdsKept(path: string, { cwd, fence }: { cwd: string; fence: Fence }): boolean {
+  const place = locatePath(path, cwd, fence)
+  if (place.where !== 'inside') return false
+  return place.relative === '' || isKept(`${place.relative}/`, fence) === true
+}
+
 /** A step that databases go through once, by its number or time. */
 const MIGRATION =
   /(^|\/)(migrations?|migrate|alembic\/versions)\/([\w.-]+\/)*[\w.-]*\d{3,}[\w.-]*(\.(sql|py|rb|[cm]?[jt]s|php|exs|go)|\/migration\.sql)$/

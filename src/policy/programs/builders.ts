@@ -6,7 +6,7 @@ import { flagTable, type SeenFlag, scanFlags } from '../shell/flag-table.ts'
 import { go } from './compilers.ts'
 import { listRecipeLines, onlyPrints, readJustFile, readMakeFile } from './make-file.ts'
 import { named, verbs } from './rule-builders.ts'
-import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
+import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
 import { tool } from './tool-rule.ts'
 
@@ -343,20 +343,6 @@ export const BUILDERS: ProgramRules = {
     otherwise: { risk: 'MEDIUM', code: 'tool.word', text: 'is unusual' },
     flags: [[/^[-/]{1,2}p(roperty)?:PublishProfile/i, 'MEDIUM', 'script.far', 'says where it is published']],
   }),
-  mix: call => {
-    const [verb, ...rest] = call.args
-    if (verb?.value === 'cmd' || verb?.value === 'do') call.run(rest)
-    if (verb?.value === 'eval' && rest[0]) judgeInline(call, rest[0])
-    if (verb) judgeStep(call, verb)
-    for (const [at, flag] of rest.entries()) {
-      const [, glued] = /^(?:--eval=|-e=?(?=.))(.*)$/s.exec(flag.value) ?? []
-      const code = glued === undefined ? rest[at + 1] : deriveArg(glued, flag)
-      if ((glued !== undefined || /^(-e|--eval)$/.test(flag.value)) && code) judgeInline(call, code)
-      const file = /^(-r|--require)$/.test(flag.value) ? rest[at + 1] : undefined
-      if (file) judgeScriptFile(call, file)
-    }
-    MIX(call)
-  },
 }
 
 /** A tool of which `install` with a name fetches what nobody has seen. */
@@ -369,22 +355,6 @@ function installing(row: Parameters<typeof tool>[0]): ProgramRule {
       call.say('pkg.foreign', 'MEDIUM', `${call.name} installs ${name.text}`, name)
   }
 }
-
-const MIX = verbs({
-  ofProject: true,
-  known:
-    /^(-v|--(check-locked|trace|cover|failed|stale|only|exclude|include|seed|max-failures|warnings-as-errors|check-formatted|dry-run|strict|force|all|no-color|slowest|partitions|no-compile|no-deps-check|no-start|only-.*|umbrella|format)(=.*)?)$/,
-  rows: [
-    [
-      /^(test|compile|format|deps(\.get|\.compile|\.tree)?|credo|dialyzer|docs|xref|hex\.(info|outdated|audit)|help)( |$)/,
-      'LOW',
-      '',
-      '',
-    ],
-    [/^(hex\.publish|hex\.retire|ecto\.drop|ecto\.reset|hex\.user)/, 'HIGH', 'pkg.publish', 'publishes or deletes'],
-  ],
-  otherwise: { risk: 'MEDIUM', code: 'tool.other', text: 'runs a task of the project' },
-})
 
 const CMAKE = tool({
   words: true,

@@ -271,7 +271,7 @@ function joinPath(folder: string, file: string): string {
   return `${folder.replace(/\/+$/, '')}/${file.slice(file.lastIndexOf('/') + 1)}`
 }
 
-/** Removing what reviews, machines or tools check a project by is asked about, and so are tests by a pattern, as a folder, or several of them. */
+/** Removing what reviews, machines or tools check a project by is asked about, and so are tests by a pattern, as a folder, several of them, or tests alone. */
 function judgeRemovedGuards(call: ProgramCall, files: readonly Arg[]): undefined {
   for (const file of files) {
     const { code, text } = judgePath(file.value, 'write', {
@@ -283,7 +283,9 @@ function judgeRemovedGuards(call: ProgramCall, files: readonly Arg[]): undefined
   }
   const tests = files.filter(({ value }) => isTestPath(value))
   const wide = tests.find(({ glob, value }) => glob || /[*?[]/.test(value) || !/\.\w+$/.test(value))
-  if (wide || tests.length >= MANY_TESTS)
+  // Who removes a feature removes its code too.
+  const isOnlyTests = call.fence.look !== undefined && files.length > 0 && tests.length === files.length
+  if (wide || tests.length >= MANY_TESTS || isOnlyTests)
     call.say('git.rm-guard', 'MEDIUM', `${(wide ?? tests[0])?.text} and the like are tests`, wide ?? tests[0])
 }
 

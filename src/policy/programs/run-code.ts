@@ -14,6 +14,7 @@ import {
   readPython,
 } from './plain-code.ts'
 import { judgeScriptSteps } from './step-names.ts'
+import { judgeProgramText } from './task-files.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
 const ALARMING: RegExp[] = [
@@ -261,7 +262,10 @@ export function judgeScriptFile(call: ProgramCall, file: Arg, own: Risk = 'MEDIU
       `${file.text} was written by the same command, and nobody has read it`,
       file,
     )
-  if (place?.where === 'inside') judgeScriptSteps(call, file)
+  if (place?.where === 'inside') {
+    judgeScriptSteps(call, file)
+    judgeProgramText(call, file)
+  }
   if (place?.where === 'inside')
     return call.say('script.project', own, `${file.text} is a program of the project`, file)
   call.say('script.foreign', 'HIGH', `${file.text} is a program outside the project`, file)

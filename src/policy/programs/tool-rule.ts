@@ -1,6 +1,7 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { noteCompiled } from '../classify/judge-file.ts'
+import { holdsKept } from '../paths/judge-path.ts'
 import { type Arg, findFlag, findFlags, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeToolWords } from './run-code.ts'
@@ -47,7 +48,6 @@ export function tool(row: ToolRow = {}): ProgramRule {
     judgeToolWords(call, call.args)
     const made = row.makes === undefined ? undefined : findFlag(call.args, [row.makes])?.value
     if (made?.known) noteCompiled(made, call)
-    judgeEmptied(call)
     for (const arg of call.args) judgeWord(call, arg, row)
     const { flags, operands, unknown } = scanFlags(call.args, table)
     for (const arg of unknown) {
@@ -81,34 +81,66 @@ export function tool(row: ToolRow = {}): ProgramRule {
   }
 }
 
-/** A bundler that empties the folder into which it writes must not be given one that people write. */
-function judgeEmptied(call: ProgramCall): undefined {
-  const empties = call.args.find(arg =>
-    /^--(emptyOutDir|clean|clear|cleanDestinationDir|delete-output)(=true)?$/i.test(arg.value),
-  )
-  const folder = findFlag(call.args, [
-    '--outDir',
-    '--out-dir',
-    '--outdir',
-    '--dist-dir',
-    '--destination',
-    '-d',
-    '--site-dir',
-    '--output-path',
-  ])?.value
-  if (folder && OF_PEOPLE.test(folder.value) && (empties || EMPTIES_ALWAYS.test(call.name)))
-    call.say('file.delete', 'HIGH', `${call.name} empties ${folder.text} first`, empties ?? folder)
-  // These are emptied without being told to.
-  const reports = findFlags(call.args, REPORT_FOLDERS).find(({ value }) => value && OF_PEOPLE.test(value.value))?.value
-  if (reports) call.say('file.delete', 'HIGH', `${call.name} empties ${reports.text} before it writes there`, reports)
+/** A tool that empties the folder into which it writes must not be given one that people write. */
+export function judgeEmptied(call: ProgramCall): undefined {
+  if (call.args.length === 0) return
+  const empties = call.args.find(arg => EMPTIES.test(arg.value))
+  const row = Object.hasOwn(EMPTIES_ALWAYS, call.name) ? EMPTIES_ALWAYS[call.name] : undefined
+  const flags = [...(empties ? FOLDERS : []), ...(row?.split(' ') ?? [])]
+  const letters = flags.map(flag => (flag.length === 2 ? flag[1] : '')).join('')
+  for (const { value: folder } of flags.length > 0 ? findFlags(call.args, flags, letters) : [])
+    if (folder && isOfPeople(call, folder))
+      return call.say('file.delete', 'HIGH', `${call.name} empties ${folder.text} first`, empties ?? folder)
 }
 
-const REPORT_FOLDERS = ['--coverage.reportsDirectory', '--coverageDirectory', '--report-dir', '--basetemp']
+function isOfPeople({ scope, fence }: ProgramCall, { value, known }: Arg): boolean {
+  if (!known || OF_PEOPLE.test(value)) return true
+  return [scope.cwd ?? fence.boundary, ...scope.folders].some(cwd => holdsKept(value, { cwd, fence }))
+}
+
+/** Flags with which a tool empties its folder first. */
+const EMPTIES =
+  /^--(emptyOutDir|clean|clear|cleanDestinationDir|cleanOutputDir|delete-output|output-clean|delete-dir-on-start|delete-output-path)(=true)?$/i
+/** Flags that name the folder into which a tool writes. */
+const FOLDERS = [
+  ...['--outDir', '--out-dir', '--outdir', '--dist-dir', '--destination', '-d', '-o', '--site-dir', '--out', '--dest'],
+  ...['--output-path', '--output-dir', '--output', '--report-dir'],
+]
+/** The same flags of tools that empty the folder without being told to. */
+const EMPTIES_ALWAYS: Record<string, string | undefined> = {
+  ...{ vite: '--outDir', vitepress: '--outDir', astro: '--outDir', rsbuild: '--dist-path', rspack: '--output-path -o' },
+  ...{
+    gatsby: '--output-dir',
+    nuxt: '--output',
+    remix: '--outDir',
+    storybook: '-o --output-dir',
+    mkdocs: '-d --site-dir',
+  },
+  ...{
+    jekyll: '-d --destination',
+    mdbook: '-d --dest-dir',
+    typedoc: '--out',
+    docusaurus: '--out-dir',
+    ng: '--output-path',
+  },
+  ...{
+    ember: '--output-path -o',
+    'vue-cli-service': '--dest',
+    expo: '--output-dir',
+    quartz: '-o --output',
+    zola: '-o --output-dir',
+  },
+  ...{
+    vitest: '--coverage.reportsDirectory',
+    jest: '--coverageDirectory',
+    nyc: '--report-dir',
+    c8: '--report-dir --reports-dir',
+  },
+  ...{ pytest: '--basetemp', playwright: '--output', allure: '-o --output', eleventy: '--output', hexo: '-o --output' },
+}
 
 /** Folders that people write. */
 const OF_PEOPLE = /^(\.{1,2}\/)*(\.{1,2}\/?$|(src|lib|app|apps|packages|tests?|docs|public|scripts|migrations)(\/.*)?$)/
-/** Bundlers that empty their folder without being told to. */
-const EMPTIES_ALWAYS = /^(vite|vitepress|astro|rsbuild|rspack|gatsby|nuxt|remix|storybook|mkdocs|jekyll)$/
 
 /** `--host 127.0.0.1`: a server for nobody else. */
 function isThisMachine({ args }: ProgramCall, arg: Arg): boolean {
