@@ -14,6 +14,11 @@ export interface Reason {
   held?: true
   /** Set if the project itself shows that it is everyday also without a sandbox, as long as nothing else in the command takes part. */
   own?: true
+  /**
+   * What is at the place of a file that is written: `fresh` if there is nothing, or what git ignores, and no tool looks for its name; `kept` if its
+   * text would be lost.
+   */
+  target?: 'fresh' | 'kept'
 }
 
 /** One part of a request with its own risk: a command, a substitution, the command of a wrapper. A tree for `pcc explain`. */

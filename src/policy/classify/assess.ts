@@ -1,6 +1,7 @@
 import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath } from '../paths/fence.ts'
 import { explainWideRead, isScratchFile, judgePath } from '../paths/judge-path.ts'
+import { isFolder } from '../paths/look.ts'
 import { globFindsSecret, looksForSecrets } from '../paths/secret-files.ts'
 import { expandBraces } from '../shell/expand.ts'
 import { isUnreadable, parseShell, precheck } from '../shell/parse.ts'
@@ -46,14 +47,24 @@ function walkCommand(command: string, { fence, cwd }: AssessContext): Piece {
   const all = [0, command.length] as const
   if (command.trim() === '')
     return makePiece(command, [{ code: 'shell.empty', risk: 'MEDIUM', text: 'it is empty', at: all }])
-  const piece = new CommandWalker(command, fence).reading(
-    parseShell(command),
-    newScope(cwd, fence.home, { PCC_HOME: findOwnHome(fence) }),
-  )
+  const scope = newScope(cwd, fence.home, { PCC_HOME: findOwnHome(fence) })
+  const only = findOnlyFolder(command, { fence, cwd })
+  if (only !== undefined) scope.folders = new Set([only])
+  const piece = new CommandWalker(command, fence).reading(parseShell(command), scope)
   if (fence.worktree && hijacksGit(piece))
     piece.reasons.push({ code: 'boundary.git', risk: 'HIGH', text: HIJACKED, at: all })
   return piece
 }
+
+/** The folder in which a whole command runs, if it begins by going to one that is there and goes nowhere else. */
+function findOnlyFolder(command: string, { fence, cwd }: AssessContext): string | undefined {
+  const [, target] = /^\s*cd\s+([A-Za-z][\w@./-]*)\s*(?:&&|;|\n)/.exec(command) ?? []
+  if (target === undefined || fence.look === undefined || command.match(GOES)?.length !== 1) return undefined
+  const place = locatePath(target, cwd, fence)
+  return place.where === 'inside' && isFolder(place.path) ? place.path : undefined
+}
+
+const GOES = /\b(cd|pushd|popd|chdir|eval|source|alias|unalias|function|trap|CDPATH)\b|(?:^|[;&|(\n])\s*\.\s/g
 
 const HIJACKED = 'a variable decides where git works or what it runs: call git plainly, in this worktree'
 

@@ -38,7 +38,7 @@ function collectReasons(piece: Piece): Reason[] {
 export function buildAssessment(piece: Piece, normalised: string, settle?: (piece: Piece) => void): Assessment {
   const all = collectReasons(piece)
   // What comes from the network or is decoded is not written unseen, in a sandbox neither: the next call could run it.
-  if (all.some(({ code, held }) => !held && /^(net|obfuscation)\./.test(code)))
+  if (all.some(({ code, held }) => !held && /^(net(?!\.look)|obfuscation)\./.test(code)))
     for (const reason of all) {
       if (reason.code === 'write.temp') reason.risk = 'HIGH'
       if (/^(write\.|path\.outside$)/.test(reason.code)) {

@@ -1,4 +1,4 @@
-import type { Piece } from '../../domain/assessment.ts'
+import type { Piece, Reason } from '../../domain/assessment.ts'
 import type { Risk } from '../../domain/session.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { type Access, isTemporary } from '../paths/judge-path.ts'
@@ -38,6 +38,8 @@ export interface ProgramCall {
   hold(code: string, risk: Risk, text: string, at?: Arg): undefined
   /** The same for what is everyday also without a sandbox, because the project itself shows what it is. */
   settle(code: string, risk: Risk, text: string, at?: Arg): undefined
+  /** Says more of the last reason. */
+  note(more: Pick<Reason, 'target'>): undefined
   /** Judges what a file of the project becomes: `make` returns its new text, or `undefined` if that is not known. */
   change(file: Arg, make: MakeText): undefined
   /** Judges a word as a path; a hole makes it unknown. Adds nothing for a LOW path. */
@@ -126,6 +128,9 @@ export function createCall(args: readonly Arg[], context: CallContext): ProgramC
     hold: (code, risk, text, at = head) => addReason(piece, { code, risk, text, at: at.at, held: true }),
     settle: (code, risk, text, at = head) =>
       addReason(piece, { code, risk, text, at: at.at, held: true, ...(fence.look && { own: true }) }),
+    note: more => {
+      Object.assign(piece.reasons.at(-1) ?? {}, more)
+    },
     change: context.change,
     path: (arg, access) => {
       if (access === 'read' && LISTS.test(call.name) && rest.includes(arg) && staysBelow(arg)) return

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
-import { type Access, isHeldWrite, isScratchFile, isTemporary, judgePath } from '../paths/judge-path.ts'
+import { type Access, findTarget, isHeldWrite, isScratchFile, isTemporary, judgePath } from '../paths/judge-path.ts'
 import { findSecretPart, globFindsProcess, globFindsSecret } from '../paths/secret-files.ts'
 import { type Arg, HOLE } from '../shell/args.ts'
 import type { ShellScope } from '../shell/scope.ts'
@@ -158,6 +158,7 @@ export function judgeRedirect(
   where.add({
     ...(!where.empties && staysInSandbox(target, where) && { held: true }),
     ...(!where.empties && isOwnFile(target, where) && { own: true }),
+    ...describeTarget(target, where, op === '>>'),
     code: 'write.redirect',
     risk: 'HIGH',
     text: `${op} writes ${target.text}; the Write tool does this in the open`,
@@ -275,6 +276,18 @@ export function isOwnFile(arg: Arg, { scope, fence }: Pick<FileContext, 'scope' 
     staysInSandbox(arg, { scope, fence }) &&
     [...scope.folders].every(cwd => locatePath(arg.value, cwd, fence).where === 'inside')
   )
+}
+
+/** What a file that is written takes the place of, in every folder in which the command may be. */
+export function describeTarget(
+  { known, glob, value }: Arg,
+  { scope, fence }: Pick<FileContext, 'scope' | 'fence'>,
+  adds: boolean,
+): Pick<Reason, 'target'> {
+  if (!known || glob || scope.cwd === undefined) return {}
+  const all = [...new Set([scope.cwd, ...scope.folders])].map(cwd => findTarget(value, { cwd, fence }))
+  if (all.includes('kept')) return adds ? {} : { target: 'kept' }
+  return all.includes(undefined) ? {} : { target: 'fresh' }
 }
 
 /** A word that is known only when it runs may be a flag, a path or a command. Names of the project's own files are none of these. */

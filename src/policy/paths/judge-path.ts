@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath, type WorktreeFence } from './fence.ts'
-import { isPlainOrAbsent } from './look.ts'
+import { isAbsent, isPlainOrAbsent } from './look.ts'
 import { findSecretPart, isHistory } from './secret-files.ts'
 import { findSteering } from './steering-files.ts'
 import { foldName, matchesWildcard } from './wildcard.ts'
@@ -280,6 +280,31 @@ export function holdsKept(path: string, { cwd, fence }: { cwd: string; fence: Fe
   if (place.where !== 'inside') return false
   return place.relative === '' || isKept(`${place.relative}/`, fence) === true
 }
+
+/**
+ * What a program's output would take the place of: `fresh` if the file is new, or a log that git ignores, and its name says that it is only read;
+ * `kept` if there is a text that git does not ignore.
+ */
+export function findTarget(path: string, { cwd, fence }: { cwd: string; fence: Fence }): 'fresh' | 'kept' | undefined {
+  const place = locatePath(path, cwd, fence)
+  if (place.where !== 'inside' || fence.look === undefined || !isHeldWrite(path, { cwd, fence })) return undefined
+  const found = fence.look(place.path)
+  const ignored = isIgnored(place.relative, fence)
+  if (found?.is === 'file' && found.bytes.length > 0 && !ignored) return 'kept'
+  if (TAKEN.test(place.relative)) return undefined
+  const isLog = LOG_NAME.test(place.relative)
+  if (found === undefined && isAbsent(place.path))
+    return isLog || (ignored && DATA_NAME.test(place.relative)) ? 'fresh' : undefined
+  return found?.is === 'file' && ignored && isLog ? 'fresh' : undefined
+}
+
+/** Texts that only are read: what programs print, lists, patches, sums. */
+const LOG_NAME = /\.(log|out|err|txt|patch|diff|sum|sha\d+|md5|csv|tsv|prof|lcov|tap|trace|bench|dot)$/i
+/** Data that tools could take for settings if git kept it. */
+const DATA_NAME = /\.(json|jsonl|ndjson|sql|xml|html|svg|md|ya?ml)$/i
+/** Names that tools look for, and files that say how a program is set up. */
+const TAKEN =
+  /(^|\/)\.|(^|[/._-])(requirements?|constraints?|cmakelists|robots|manifest|licen[cs]e|deps|dependencies|versions?|runtime|packages|config|settings?|secrets?|env|override|compose|package|tsconfig|deno|composer|pom|build|project|app|migrations?|fixtures?|schema\.prisma)([._-][^/]*)?\.(txt|json|xml|ya?ml|sum|sql|md|out|csv)$|(^|\/)(migrations?|seeds?|initdb|init\.d|docker-entrypoint-initdb\.d|requirements|\w+\.d)\//i
 
 /** A step that databases go through once, by its number or time. */
 const MIGRATION =

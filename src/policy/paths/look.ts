@@ -49,6 +49,20 @@ export function isPlainOrAbsent(path: string): boolean {
   }
 }
 
+/** Whether nothing is at a path, not even a link that leads nowhere. */
+export function isAbsent(path: string): boolean {
+  try {
+    lstatSync(path)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT'
+  }
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
 /** A program of the system, or a script for an interpreter that is no shell. */
 const PROGRAM = /^(\x7fELF|#!\s*\S*\/(env\s+(-S\s*)?)?(node|python|ruby|perl|php|deno|bun|tsx)[\d.]*(\s|$))/
 

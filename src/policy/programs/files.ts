@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
-import { emptiesFile, isLog, isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { describeTarget, emptiesFile, isLog, isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { explainText } from '../classify/written-text.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isHeldWrite } from '../paths/judge-path.ts'
@@ -153,7 +153,9 @@ export const FILES: ProgramRules = {
           : staysInSandbox(arg, call)
             ? call.hold
             : call.say
+      const adds = call.args.some(({ value }) => /^(-[ip]*a[ip]*|--append)$/.test(value))
       say('write.redirect', 'HIGH', `tee writes ${arg.text}; the Write tool does this in the open`, arg)
+      call.note(describeTarget(arg, call, adds))
       const texts = [...(text ? [text] : []), ...upstream.flatMap(({ text: body }) => body ?? [])]
       for (const { code, risk, text: why, held } of explainText(
         arg.value,

@@ -112,13 +112,15 @@ function curl(call: ProgramCall): undefined {
 }
 
 /** Whether a request goes to a server of the project. */
-function asksOwnServer({ name, args }: ProgramCall): boolean {
+const asksOwnServer = (call: ProgramCall) => asksServer(call, isOwnServer)
+
+function asksServer({ name, args }: ProgramCall, isServer: (address: string) => boolean): boolean {
   const addresses = findOperands(args, CURL_VALUED)
   const flags = args.filter(isFlag)
   return (
     name === 'curl' &&
     addresses.length > 0 &&
-    addresses.every(({ value, known }) => known && isOwnServer(value)) &&
+    addresses.every(({ value, known }) => known && isServer(value)) &&
     flags.every(({ value }) => OWN_FLAGS.test(value))
   )
 }
@@ -135,6 +137,7 @@ function changesOwnServer(call: ProgramCall, deletes: boolean): boolean {
   })
 }
 
+const LOOPBACK = /^(https?:\/\/)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?([/?][\w./?=&%+,:-]*)?$/i
 /** Headers that applications read. Others may name what an engine does (`X-Amz-Target`). */
 const APP_HEADER =
   /^(content-type|accept(-language|-encoding)?|authorization|origin|referer|user-agent|idempotency-key|if-(none-)?match|x-((request|correlation|trace|user|tenant|session)-id|csrf-token|requested-with|api-key|forwarded-for|hub-signature(-256)?|github-event|stripe-signature)|stripe-signature)\s*:/i
@@ -149,7 +152,7 @@ const CURL_VALUED =
 
 /** Flags with which the request goes where the address says. */
 const OWN_FLAGS =
-  /^(-[sSifvk]+|-s?S?o|-[XHdwm]|-X[A-Z]+|-s?X|--(request|header|data|data-raw|data-ascii|json|write-out|max-time|connect-timeout)|--(silent|show-error|include|fail|fail-with-body|verbose|compressed))$/
+  /^(-[sSifvkI]+|-s?S?o|-[XHdwm]|-X[A-Z]+|-s?X|--(request|header|data|data-raw|data-ascii|json|write-out|max-time|connect-timeout)|--(silent|show-error|include|fail|fail-with-body|verbose|compressed|head))$/
 
 /** Whether a file that is fetched stays in a sandbox and is by its name nothing that any program runs or is set up by. */
 function isDataFile(call: ProgramCall, file: Arg | undefined): boolean {
@@ -223,7 +226,9 @@ function wget(call: ProgramCall): undefined {
 
 /** Judges what every network call has in common: the address, and the data that leaves with it. */
 function judgeNetworkCall(call: ProgramCall): undefined {
-  call[asksOwnServer(call) ? 'hold' : 'say']('net.get', 'MEDIUM', `${call.name} goes to the network`)
+  const isOwn = asksOwnServer(call)
+  const isNear = !isOwn && asksServer(call, value => LOOPBACK.test(value))
+  call[isOwn ? 'hold' : 'say'](isNear ? 'net.look' : 'net.get', 'MEDIUM', `${call.name} goes to the network`)
   const shown = call.args.find(({ value }) => showsSettings(value))
   if (shown) call.say('secret.maybe', 'MEDIUM', `${shown.text} shows how a server is set up, passwords too`, shown)
   const acts = call.args.find(({ value }) => /^[\w.:[\]/@-]*[./:]/.test(value) && ACTS.test(value))

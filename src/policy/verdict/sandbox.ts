@@ -58,7 +58,7 @@ const MADE: Readonly<Record<string, readonly string[] | undefined>> = {
 /** Compilers, and what they make in /tmp. */
 const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|\/tmp\/.*)$/
 
-function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
+function isLeftToSandbox({ held, code, text, target }: Reason, acts: Acts): boolean {
   if (!held) return false
   if (code === 'tool.flag') return isNearFlag(text.replace(/ (is|changes|may) .*$/s, ''), acts)
   if (SETTLED.has(code)) return true
@@ -73,7 +73,9 @@ function isLeftToSandbox({ held, code, text }: Reason, acts: Acts): boolean {
   const partners = MADE[code]
   if (partners === undefined) return false
   const isAlone = acts.others.every(words => partners.includes(words[0] ?? '') || ONLY_READS.test(words.join(' ')))
-  if (code === 'write.redirect') return isAlone || isOutput(text, acts) || isCheckedCode(text, acts)
+  if (code === 'write.redirect' && target === 'fresh' && isOnlyRead(text, acts)) return true
+  if (code === 'write.redirect')
+    return isAlone || (target !== 'kept' && isOutput(text, acts)) || isCheckedCode(text, acts)
   // Whether a file of the project may be run says nothing of what is in it: a program is judged by its own text, and one that was just written is not.
   if (
     code === 'file.mode' &&
@@ -145,13 +147,20 @@ function findActs({ pieces }: Pick<Assessment, 'pieces'>): Acts {
   function visit({ argv, piped, reasons, pieces: inner }: Piece): void {
     const [before, written] = [acts.others.length, acts.writes.length]
     // What a wrapper runs is a command of its own.
-    if (argv && !inner.some(piece => piece.derived && piece.argv)) (isQuiet(argv) ? acts.quiet : acts.others).push(argv)
+    if (argv && !inner.some(piece => piece.derived && piece.argv))
+      (isQuiet(argv) ? acts.quiet : acts.others).push(nameInstalled(argv))
     const fed = piped ? inner.findLastIndex(piece => piece.argv?.[0] === 'xargs') : -1
     for (const piece of inner.slice(0, Math.max(fed, 0))) acts.lists.push(piece.argv ?? [])
     for (const { code } of reasons) if (/^write\.(redirect|temp)$/.test(code)) acts.writes.push({ others: 0 })
     for (const piece of inner) visit(piece)
     if (argv || piped) for (const write of acts.writes.slice(written)) write.others = acts.others.length - before
   }
+}
+
+/** What package managers have installed counts by its name. */
+function nameInstalled(argv: readonly string[]): readonly string[] {
+  const [, name] = /(?:^|\/)(?:node_modules\/\.bin|\.?v?env\/bin|vendor\/bin)\/([^/]+)$/.exec(argv[0] ?? '') ?? []
+  return name === undefined ? argv : [name, ...argv.slice(1)]
 }
 
 /** Whether a command only looks, prints, or makes and moves files. */
@@ -188,6 +197,21 @@ function isOutput(text: string, { others, writes }: Acts): boolean {
     runs.length === 1 && writes.every(write => write.others === 1) && !others.flat().some(word => word.includes(name))
   )
 }
+
+/**
+ * Whether a new file, whose name no tool looks for, is named by nothing else in the command but what reads it: what a program prints into it is then
+ * not run by another one.
+ */
+function isOnlyRead(text: string, { quiet, others }: Acts): boolean {
+  const [, name] = / writes (?:[^;]*\/)?([\w.@+-]+); /.exec(text) ?? []
+  // A copy has another name.
+  if (name === undefined || quiet.some(([program = '']) => /^(cp|mv)$/.test(program))) return false
+  return others.every(words => !words.some(word => word.includes(name)) || READS_DATA.test(words.join(' ')))
+}
+
+/** Programs that read a file which they are given, and program texts, which are judged by themselves. */
+const READS_DATA =
+  /^(git (apply --(check|stat|numstat|summary)|commit (-q )?-F) |g?awk |less |bat |(sha\d+|md5)sum |zcat |gzip |ls |python3? (-m json\.tool|-c|-$)|node (-e|-p) )/
 
 /**
  * Whether a command writes code by its own words and then builds or checks the project. Both happen unasked one after the other; what the code
