@@ -88,7 +88,9 @@ export function judgeAssignment(setting: Setting, add: (reason: Reason) => undef
     else if (value?.known && OUTSIDE.test(quoted)) add(oddReason(name, at))
     return
   }
-  // An address on this machine belongs to the project.
+  if (name === 'BUNDLE_FROZEN' && /^(true|1)$/.test(quoted) && value?.known) return
+  // An address on this machine belongs to the project, and so does a database in memory.
+  if (/(_|^)(URL|URI|DSN)$/.test(name) && value?.known && /^sqlite3?(\+\w+)?:(\/\/)?\/?:memory:$/.test(quoted)) return
   const local = value?.known && LOCAL.test(quoted)
   if (local && /(_|^)(URL|URI|HOST|DSN|ENDPOINT|ORIGIN)$/.test(name) && !/PROXY|REGISTRY/.test(name)) return
   if (name === 'NODE_OPTIONS' && value?.known && MEMORY.test(quoted)) return add(unlistedReason(name, at))

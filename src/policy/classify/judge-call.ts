@@ -39,8 +39,9 @@ export function judgeCall(call: ProgramCall): undefined {
   if (odd) call.say('name.odd', 'HIGH', `the name of the program holds ${JSON.stringify(odd[0])}`)
   for (const arg of call.args) judgeLetters(call, arg)
   for (const arg of call.args) judgeArithmetic(call, arg)
-  const isBare = named.is === 'program' || (named.is === 'project-file' && INSTALLED.test(named.path))
-  if ((rule !== undefined || (isBare && isKnownTool(named.name))) && onlyAsksForHelp(call)) return
+  const isInstalled = named.is === 'project-file' && INSTALLED.test(named.path)
+  const isBare = named.is === 'program' || isInstalled
+  if ((rule !== undefined || isInstalled || (isBare && isKnownTool(named.name))) && onlyAsksForHelp(call)) return
   const brace = call.args.find(arg => arg.text === '{' || arg.text === '}')
   if (brace && named.name !== 'find')
     call.say('shell.odd', 'MEDIUM', `${brace.text} means nothing at this point`, brace)
@@ -259,6 +260,9 @@ const DESTRUCTIVE =
 const FORCING =
   /^(--force|--yes|--assume-yes|--no-confirm|--noconfirm|--force-.*|--hard|--no-preserve-root|--i-know-what-i-am-doing|--yes-.*|--auto-approve|--delete|--overwrite)$/i
 
+/** A server of this machine, which a program of the project may well ask. */
+const OWN_ADDRESS = /^https?:\/\/(localhost|127\.0\.0\.1)(:\d+)?(\/[\w./?=&-]*)?$/
+
 /** Reserved words of the shell. As a program's name they are a slip or a trick, and the following words were not read as a command. */
 const RESERVED = new Set(
   '! { } [[ ]] case coproc do done elif else esac fi for function if in select then time until while'.split(' '),
@@ -270,7 +274,7 @@ function judgeUnknown(call: ProgramCall, bare: boolean): undefined {
   if (RESERVED.has(name)) return call.say('name.reserved', 'HIGH', `${name} is a word of the shell, not a program`)
   if (bare) call.say('program.unknown', 'MEDIUM', `${name} is not a program the policy knows`)
   for (const arg of args) {
-    if (!arg.known) continue
+    if (!arg.known || (!bare && OWN_ADDRESS.test(arg.value))) continue
     const [key, value] = isFlag(arg) && arg.value.includes('=') ? split(arg.value) : [arg.value, undefined]
     if (DESTRUCTIVE.test(key)) call.say('words.destructive', 'HIGH', `${arg.text} sounds like destruction`, arg)
     else if (FORCING.test(key) || (bare && (key === '-f' || key === '-y')))

@@ -4,7 +4,7 @@ import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, deriveArg, findFlag, isFlag } from '../shell/args.ts'
 import { flagTable, type SeenFlag, scanFlags } from '../shell/flag-table.ts'
 import { go } from './compilers.ts'
-import { listRecipeLines, onlyPrints, readJustFile, readMakeFile } from './make-file.ts'
+import { listRecipeLines, type MakeFile, onlyPrints, readJustFile, readMakeFile } from './make-file.ts'
 import { named, verbs } from './rule-builders.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
@@ -75,6 +75,7 @@ const make: ProgramRule = call => {
     if (!arg.known) call.unknown(arg)
     else if (/^\w+[:+?]?=/.test(arg.value)) judgeVariable(call, arg)
     else if (isPrinted) continue
+    else if (arg.value === 'install' && found && installsPackages(found.file)) continue
     else if (FAR.test(arg.value))
       call.say('script.far', 'MEDIUM', `${arg.text} sounds as if it reached beyond the project`, arg)
     else judgeStep(call, arg)
@@ -82,6 +83,18 @@ const make: ProgramRule = call => {
   judgeToolWords(call, call.args.filter(isFlag))
   if (found) judgeRecipes(call, { found, flags, operands })
 }
+
+/** Whether the recipe of `install` only fetches packages that the project names, as it does in projects that are no programs for the system. */
+function installsPackages(file: MakeFile): boolean {
+  const lines = listRecipeLines(
+    { ...file, atOnce: [] },
+    { targets: ['install'], given: new Map(), found: new Map(), onlyLooks: false },
+  )
+  return lines.length > 0 && lines.every(({ text }) => FETCHES.test(text))
+}
+
+const FETCHES =
+  /^((cd [\w-]+ && )?((\.?v?env\/bin\/|\.venv\/bin\/)?(python3? -m )?(pip3?|uv( pip)?|poetry|pipenv|pdm) (install|sync)|(\.venv\/bin\/)?pre-commit install|(npm|pnpm|yarn|bun) (ci|install)|bundle install|go mod download|composer install|mix deps\.get|cargo fetch)( (-[qreEU]+|--[\w-]+(=[\w,-]+)?|[\w./-]+\.(txt|in|lock)|['"]?\.\[?[\w,]*\]?['"]?))*|python3? -m venv \.?v?env|test -d \.?v?env \|\| python3? -m venv \.?v?env|@?echo [^;&|`$]*)$/
 
 /**
  * Programs that run targets of the project's own file, with the names of that file in the order in which they look for it. None: its form is not

@@ -342,3 +342,19 @@ function judgeLoaded(call: ProgramCall, arg: Arg): undefined {
   if (place?.where === 'inside') call.say('script.project', 'MEDIUM', `ldd may start ${arg.text}`, arg)
   else call.say('script.foreign', 'HIGH', `ldd may start ${arg.text}, which is outside the project`, arg)
 }
+
+/** Whether a statement calls a function that is not known to compute: `select pg_promote()` changes the server, `select wipe()` anything. */
+export function callsMore(text: string): boolean {
+  if (!/^\s*\(?\s*(select|with|explain|values|table|show|describe|desc)\b/i.test(text)) return false
+  const bare = text.replace(/'(?:[^']|'')*'/g, "''")
+  const defined = new Set(
+    [...bare.matchAll(/\b(?:with|recursive|,)\s+(\w+)\s*\([^()]*\)\s+as\b/gi)].map(([, name]) => name),
+  )
+  return [...bare.matchAll(/(?<![\w.$])([\w.$]+)"?\s*\(/g)].some(
+    ([, name = '']) => !PLAIN_FUNCTION.test(name) && !defined.has(name),
+  )
+}
+
+/** Words before a bracket in SQL: keywords, and functions that compute from their arguments or describe the database. */
+const PLAIN_FUNCTION =
+  /^(select|from|where|and|or|not|in|exists|any|some|all|as|over|filter|on|using|join|lateral|values|by|having|union|except|intersect|when|then|else|case|between|like|ilike|limit|offset|distinct|explain|within|group|order|partition|row|rows|array|materialized|with|is|analyze|verbose|costs|buffers|format|count|sum|min|max|avg|total|median|mode|stddev\w*|var(iance|_pop|_samp)|corr|every|bool_(and|or)|now|coalesce|nullif|ifnull|iif|if|isnull|greatest|least|cast|convert|try_cast|abs|ceil|ceiling|floor|round|trunc|mod|power|sqrt|exp|ln|log|log10|sign|random|rand|lower|upper|initcap|length|len|char_length|octet_length|bit_length|substr|substring|substring_index|left|right|trim|ltrim|rtrim|btrim|lpad|rpad|replace|reverse|repeat|concat|concat_ws|group_concat|string_agg|listagg|array_\w+|unnest|cardinality|split_part|regexp_(matches|replace|match|like|substr|split_to_array|split_to_table)|position|strpos|instr|locate|format|md5|sha1|sha2|sha256|hex|encode|decode|to_(char|date|timestamp|number|json|jsonb|hex)|date|time|datetime|julianday|strftime|unixepoch|unix_timestamp|from_unixtime|date_(trunc|part|format|add|sub|diff|bin)|datediff|timestampdiff|timestampadd|datepart|extract|age|year|month|day|hour|minute|second|week|weekday|make_(date|interval|timestamp)|curdate|curtime|current_(date|time|timestamp|user|schema|schemas|database|setting)|json_\w+|jsonb_\w+|json|jsonb|row_to_json|row_number|rank|dense_rank|ntile|lag|lead|first_value|last_value|nth_value|percent_rank|cume_dist|percentile_(cont|disc)|generate_series|version|database|schema|user|pg_(size_pretty|relation_size|total_relation_size|table_size|indexes_size|database_size|get_(indexdef|constraintdef|viewdef|functiondef|expr)|stat_get_\w+|typeof|postmaster_start_time|is_in_recovery|encoding_to_char|table_is_visible|column_size|backend_pid)|obj_description|col_description|format_type|to_regclass|sqlite_version|typeof|printf|quote|glob|changes|last_insert_rowid|inet|host|uuid|gen_random_uuid|uuid_generate_v4|tsvector|to_ts(vector|query)|plainto_tsquery|ts_rank\w*|similarity|st_(distance|area|length|within|contains|intersects|astext|asgeojson|x|y|makepoint|setsrid|transform|buffer)|countif|uniq\w*|quantile\w*|tostring|toint\w*|todate\w*|tostartof\w+|argmax|argmin|any_value|approx_\w+|struct|list|map|pragma_table_info|numeric|decimal|varchar|char|int|integer|bigint|float|double|text)$/i

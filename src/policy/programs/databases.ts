@@ -3,6 +3,7 @@ import { locatePath } from '../paths/fence.ts'
 import { isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
 import { printText } from '../shell/printed.ts'
+import { callsMore } from './data.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
 import { comesFromNetwork, judgeInline } from './run-code.ts'
 
@@ -31,7 +32,8 @@ export const DATABASES: ProgramRules = {
     // The tables of a database at work, without what is in them.
     const isShape = call.args.some(({ value }) => /^(-s|--schema-only|--no-data)$/.test(value))
     const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
-    if (!out && isShape && call.scope.contained && /^pg_dump$/.test(call.name) && SHAPE_WORDS.test(words))
+    const isLocal = call.scope.contained || LOCAL_SHAPE.test(words)
+    if (!out && isShape && isLocal && /^pg_dump$/.test(call.name) && SHAPE_WORDS.test(words))
       return call.say('db.read', 'MEDIUM', `${call.name} shows the tables of a database`)
     call.say('db.dump', out ? 'HIGH' : 'MEDIUM', `${call.name} copies a database out`)
   }),
@@ -48,8 +50,10 @@ export const DATABASES: ProgramRules = {
   ...named('pg_isready pg_config', call => call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)),
 }
 
+/** A database for development, on this machine. */
+const LOCAL_SHAPE = /(^| )(-h|--host)[ =](localhost|127\.0\.0\.1)( .*)? (-d )?\w+_(dev|test|development|local)( |$)/
 const SHAPE_WORDS =
-  /^((-s|--schema-only|-O|-x|--no-owner|--no-privileges|--no-comments|(-U|-d|-t|-n|--username|--dbname|--table|--schema)[ =]\w+|\w+)( |$))+$/
+  /^(((-h|--host)[ =](localhost|127\.0\.0\.1)|(-p|--port)[ =]\d+)( |$)|(-s|--schema-only|-O|-x|--no-owner|--no-privileges|--no-comments|(-U|-d|-t|-n|--username|--dbname|--table|--schema)[ =]\w+|\w+)( |$))+$/
 
 function client(call: ProgramCall): undefined {
   const texts = [
@@ -87,7 +91,8 @@ function client(call: ProgramCall): undefined {
     call.secret(fixed)
   }
   const script = call.args.find(arg => /^(--init|-init|--load-extension|-cmd|--eval-file|-x$|--pipe)$/.test(arg.value))
-  if (script) call.say('db.reach', 'HIGH', `${script.text} runs more`, script)
+  if (script && !(script.value === '-cmd' && isForNow(call)))
+    call.say('db.reach', 'HIGH', `${script.text} runs more`, script)
   judgeLiterals(call, texts)
   const far = call.args.find(
     ({ value }, at) =>
@@ -143,7 +148,8 @@ function isForNow({ args, fence, feed, scope }: ProgramCall): boolean {
     !args.every(
       ({ known, value }) =>
         known &&
-        (!value.startsWith('-') || /^-(header|csv|column|json|box|line|list|markdown|table|batch|bail)$/.test(value)),
+        (!value.startsWith('-') ||
+          /^-(cmd|header|csv|column|json|box|line|list|markdown|table|batch|bail)$/.test(value)),
     )
   )
     return false
@@ -162,9 +168,19 @@ function isForNow({ args, fence, feed, scope }: ProgramCall): boolean {
 const LEAVES_FILE =
   /\b(attach|detach|vacuum|load_extension|readfile|writefile|edit|fsdir|lsmode|zipfile|sqlar\w*|fts3_tokenizer|shell|system|pragma\s+(?!table_info|index_list|foreign_keys|compile_options|user_version))\b/i
 
+const FED_WORDS = /^((-U|-d) )?(\w+ )*(-d )?\w+_(dev|test|development|local)$/
+/** What loses data in a file of statements, and lines that the client runs itself. */
+const STEPS = /^\s*\\|\b(drop|truncate|grant|revoke|program)\b|\bdelete\s+from\b/im
+
 /** `psql app_dev -f db/seeds/dev.sql`: a file of the project for a database that is for development, on this machine. */
-function isOwnFile({ name, args }: ProgramCall): boolean {
+function isOwnFile(call: ProgramCall): boolean {
+  const { name, args, feed, scope, fence } = call
   const words = args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+  if (scope.contained && feed.file?.known && scope.cwd !== undefined && FED_WORDS.test(words)) {
+    const place = locatePath(feed.file.value, scope.cwd, fence)
+    const found = place.where === 'inside' ? fence.look?.(place.path) : undefined
+    return found?.is === 'file' && !STEPS.test(found.bytes.toString('utf8'))
+  }
   return name === 'psql' && /^(-d )?\w+_(dev|test|development|local) (-q )?-f [\w-][\w/-]*(\.[\w-]+)*\.sql$/.test(words)
 }
 
@@ -219,24 +235,8 @@ function findSetting({ args }: ProgramCall): Arg | undefined {
 const HARMLESS_SETTING =
   /^(maxmemory(-[\w-]+)?|save|appendonly|appendfsync|databases|timeout|port|bind|dir|dbfilename|loglevel|maxclients|tcp-keepalive|hz|lazyfree-[\w-]+|slowlog-[\w-]+|notify-keyspace-events)$/
 
-/** Whether a statement calls a function that is not known to compute: `select pg_promote()` changes the server, `select wipe()` anything. */
-function callsMore(text: string): boolean {
-  if (!/^\s*\(?\s*(select|with|explain|values|table|show|describe|desc)\b/i.test(text)) return false
-  const bare = text.replace(/'(?:[^']|'')*'/g, "''")
-  const defined = new Set(
-    [...bare.matchAll(/\b(?:with|recursive|,)\s+(\w+)\s*\([^()]*\)\s+as\b/gi)].map(([, name]) => name),
-  )
-  return [...bare.matchAll(/(?<![\w.$])([\w.$]+)"?\s*\(/g)].some(
-    ([, name = '']) => !PLAIN_FUNCTION.test(name) && !defined.has(name),
-  )
-}
-
-/** Words before a bracket in SQL: keywords, and functions that compute from their arguments or describe the database. */
-const PLAIN_FUNCTION =
-  /^(select|from|where|and|or|not|in|exists|any|some|all|as|over|filter|on|using|join|lateral|values|by|having|union|except|intersect|when|then|else|case|between|like|ilike|limit|offset|distinct|explain|within|group|order|partition|row|rows|array|materialized|with|is|analyze|verbose|costs|buffers|format|count|sum|min|max|avg|total|median|mode|stddev\w*|var(iance|_pop|_samp)|corr|every|bool_(and|or)|now|coalesce|nullif|ifnull|iif|if|isnull|greatest|least|cast|convert|try_cast|abs|ceil|ceiling|floor|round|trunc|mod|power|sqrt|exp|ln|log|log10|sign|random|rand|lower|upper|initcap|length|len|char_length|octet_length|bit_length|substr|substring|substring_index|left|right|trim|ltrim|rtrim|btrim|lpad|rpad|replace|reverse|repeat|concat|concat_ws|group_concat|string_agg|listagg|array_\w+|unnest|cardinality|split_part|regexp_(matches|replace|match|like|substr|split_to_array|split_to_table)|position|strpos|instr|locate|format|md5|sha1|sha2|sha256|hex|encode|decode|to_(char|date|timestamp|number|json|jsonb|hex)|date|time|datetime|julianday|strftime|unixepoch|unix_timestamp|from_unixtime|date_(trunc|part|format|add|sub|diff|bin)|datediff|timestampdiff|timestampadd|datepart|extract|age|year|month|day|hour|minute|second|week|weekday|make_(date|interval|timestamp)|curdate|curtime|current_(date|time|timestamp|user|schema|schemas|database|setting)|json_\w+|jsonb_\w+|json|jsonb|row_to_json|row_number|rank|dense_rank|ntile|lag|lead|first_value|last_value|nth_value|percent_rank|cume_dist|percentile_(cont|disc)|generate_series|version|database|schema|user|pg_(size_pretty|relation_size|total_relation_size|table_size|indexes_size|database_size|get_(indexdef|constraintdef|viewdef|functiondef|expr)|stat_get_\w+|typeof|postmaster_start_time|is_in_recovery|encoding_to_char|table_is_visible|column_size|backend_pid)|obj_description|col_description|format_type|to_regclass|sqlite_version|typeof|printf|quote|glob|changes|last_insert_rowid|inet|host|uuid|gen_random_uuid|uuid_generate_v4|tsvector|to_ts(vector|query)|plainto_tsquery|ts_rank\w*|similarity|st_(distance|area|length|within|contains|intersects|astext|asgeojson|x|y|makepoint|setsrid|transform|buffer)|countif|uniq\w*|quantile\w*|tostring|toint\w*|todate\w*|tostartof\w+|argmax|argmin|any_value|approx_\w+|struct|list|map|pragma_table_info|numeric|decimal|varchar|char|int|integer|bigint|float|double|text)$/i
-
 const MONGO_READS =
-  /^\s*db(\.\w+)?\.(stats|version|serverStatus|getCollectionNames|getIndexes|find|findOne|count|countDocuments|estimatedDocumentCount|distinct)\([^()]*\)(\.(pretty|limit|skip|sort|count|toArray)\([^()]*\))*\s*;?\s*$/
+  /^\s*db(\.\w+)?\.(stats|version|serverStatus|getCollectionNames|getIndexes|find|findOne|count|countDocuments|estimatedDocumentCount|distinct)\([^()]*\)(\.(pretty|limit|skip|sort|count|toArray)\([^()]*\))*\s*;?\s*$|^\s*(printjson\()?db\.\w+\.aggregate\((?![\s\S]*\$(out|merge|function|where|accumulator|currentOp|listLocalSessions)\b)\[[\w\s{}[\]$:,."'-]*\]\)(\.(pretty|toArray)\(\))*\)?\s*;?\s*$/
 
 function onlyReads(text: string): boolean {
   return text
@@ -272,6 +272,8 @@ function isFedQuery({ name, feed, scope }: ProgramCall): boolean {
     .split(';')
     .every(part => part.trim() === '' || /^\s*(select|with|explain|show|describe|values)\b/i.test(part))
 }
+
+const PRINTS_STEPS = /^(up|down)grade [\w:+-]+ --sql$/
 
 function looksLikePath(value: string): boolean {
   return /^[\w./~-]+$/.test(value) && value.includes('/')
@@ -354,6 +356,9 @@ function migrations(rows: VerbRow[]): ProgramRule {
     if (program) judgeInline(call, program)
     else if (/^(runner|r|tinker)$/.test(call.args[0]?.value ?? ''))
       call.say('code.inline', 'MEDIUM', `${call.name} runs a program text`)
+    // What it would do is printed, and no database is opened.
+    if (call.name === 'alembic' && PRINTS_STEPS.test(call.args.map(({ value }) => value).join(' ')))
+      return call.say('tool.other', 'MEDIUM', 'alembic prints statements')
     rule(call)
     const unasked = call.args.find(({ value }) => /^--(no-input|noinput)$/.test(value))
     if (unasked && !call.args.some(({ value }) => /^(collectstatic|test|makemigrations|migrate)$/.test(value)))

@@ -7,6 +7,10 @@ import { named, type VerbRow, verbs } from './rule-builders.ts'
 /** Clients of forges. */
 export const FORGES: ProgramRules = named('gh glab tea', forge)
 
+/** The number of a run or a request, as gh itself prints it. */
+const PRINTS_ID =
+  /^"?\$\(gh (run|pr|issue) (list|view|status)( [\w./=:@-]+)* --json (databaseId|number)( [\w./=:@-]+)* (-q|--jq)[ =](\.|'\.|"\.)(\[0\]\.?)?(databaseId|number)['"]?( [\w./=:@-]+)*\)"?$/
+
 /** gh and the like: MEDIUM for reading from a forge, HIGH for publishing, deleting and tokens. */
 function forge(call: ProgramCall): undefined {
   const line = findOperands(call.args, VALUED)
@@ -15,7 +19,8 @@ function forge(call: ProgramCall): undefined {
   const api = /^api( |$)/.test(line)
   // Names of branches, commits and files are what a forge shows anyway.
   for (const arg of call.args)
-    if (arg.substituted && !(arg.listed && arg.value === HOLE))
+    if (PRINTS_ID.test(arg.text)) continue
+    else if (arg.substituted && !(arg.listed && arg.value === HOLE))
       call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
     else if (!arg.known) call.unknown(arg)
   const shown = call.args.find(arg => /^(--show-token|-t)$/.test(arg.value))

@@ -92,7 +92,7 @@ export const GIT_COMMANDS: Record<string, GitCommandRule> = {
     return say(call, 'git.discard', 'MEDIUM', 'git restore throws away changes of a file')
   },
   branch: (call, args) => {
-    const force = has(args, /^(-[a-zA-Z]*[DMCf][a-zA-Z]*|--force|--fo.*)$/)
+    const force = has(args, /^(-[a-zA-Z]*[DMCf][a-zA-Z]*|--fo?|--forc?e?)$/)
     if (force) return say(call, 'git.destroy', 'HIGH', `${force.text} deletes or overwrites a branch`, force)
     const edits = has(
       args,

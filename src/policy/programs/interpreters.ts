@@ -251,7 +251,7 @@ const INSPECTS_HERE = /^--inspect(-brk|-wait)?(=((127\.0\.0\.1|localhost):)?\d+)
 
 /** Flags with which node measures itself. What it writes is in its own folder, or in a scratch one. */
 const PROFILES =
-  /^--((cpu|heap)-prof|prof|(cpu|heap)-prof-(interval|name)=[\w.-]+|(cpu-prof|heap-prof|diagnostic|report)-dir=(\/tmp\/[\w-]+|(\.\/)?(tmp|coverage|profiles?|prof))\/?)$/
+  /^--((cpu|heap)-prof|prof|(cpu|heap)-prof-(interval|name)=[\w.-]+|(cpu-prof|heap-prof|diagnostic|report)-dir=(\/tmp\/[\w-]+|(\.\/)?(tmp|coverage|profiles?|prof)(\/[\w-]+)*)\/?)$/
 
 const NODE = interpreter({
   inline: ['-pe', '-e', '--eval', '-p', '--print'],

@@ -193,7 +193,7 @@ function judgeFlags(call: ProgramCall, before: readonly Arg[], row: Manager): un
 }
 
 /** Whether `--prefix web` names a package of the project, in which the call then works as if it were typed there. */
-function namesOwnPackage(call: ProgramCall, arg: Arg): boolean {
+export function namesOwnPackage(call: ProgramCall, arg: Arg): boolean {
   const [, attached] = /^(?:--(?:prefix|dir|cwd)|-C)(?:=(.+))?$/s.exec(arg.value) ?? [undefined, '']
   const value = attached ?? call.args[call.args.indexOf(arg) + 1]
   const named = typeof value === 'string' ? { known: arg.known, value } : value

@@ -1,8 +1,9 @@
+import { resolve } from 'node:path'
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { type Arg, deriveArg, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedProgram, judgeUpdate } from './lock-files.ts'
-import { judgeRemoved, type Manager, manager } from './package-commands.ts'
+import { judgeRemoved, type Manager, manager, namesOwnPackage } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
 import { judgeToolWords } from './run-code.ts'
@@ -75,7 +76,20 @@ function isLocalTool(name: string): boolean {
   return LOCAL_TOOLS.test(name)
 }
 
-function npx(call: ProgramCall): undefined {
+function npx(given: ProgramCall): undefined {
+  const prefix = given.args.findIndex(({ value }) => /^--prefix(=|$)/.test(value))
+  const folder = prefix < 0 ? undefined : given.args[prefix]
+  // The programs of a package of the project, from the folder of the command.
+  const isOwn = folder !== undefined && given.args.slice(0, prefix).every(isFlag) && namesOwnPackage(given, folder)
+  const attached = folder?.value.includes('=') ? 1 : 2
+  const name = folder?.value.split('=')[1] ?? given.args[prefix + 1]?.value ?? ''
+  const call = isOwn
+    ? {
+        ...given,
+        args: given.args.toSpliced(prefix, attached),
+        scope: { ...given.scope, cwd: resolve(given.scope.cwd ?? '/', name) },
+      }
+    : given
   const { args } = call
   const index = args.findIndex(
     (arg, at) =>

@@ -1,5 +1,5 @@
 import type { ProgramCall } from '../classify/call.ts'
-import { isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { describeTarget, isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { explainCode, explainWritten } from '../classify/written-text.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
@@ -50,7 +50,7 @@ const BUILT_IN =
 /** Names that open files: each must be called at once, with a name of a file. */
 const OPENERS = /\b(open|Path|read_csv|read_json|read_parquet)\b/
 const OPENED =
-  /\b(?:open|Path|read_csv|read_json|read_parquet)\s*\(\s*(['"])([\w-][\w./-]*)\1\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*encoding\s*=\s*['"][\w-]+['"]\s*)?\)/g
+  /\b(?:open|Path|read_csv|read_json|read_parquet)\s*\(\s*(['"])([\w-][\w./-]*)\1\s*(,\s*['"]r[bt]?['"]\s*)?(,\s*(?:encoding\s*=\s*['"][\w-]+['"]|newline\s*=\s*(?:''|""))\s*)*\)/g
 
 /** Whether a program text in Python only computes and prints, or reads files of the project by their names. The files are judged too. */
 export function isPlainPython(call: ProgramCall, code: Arg): boolean {
@@ -80,7 +80,20 @@ function dropOwnImports(call: ProgramCall, text: string): string {
       rest.replace(new RegExp(`(?<![.\\w'"])${alias}\\.([A-Za-z]\\w*)`, 'g'), (use, name) =>
         isDeed(name) ? use : '0',
       ),
-    dropFromImports(call, left),
+    dropFromImports(call, dropBareImports(call, left)),
+  )
+}
+
+/** `import app.core` and nothing done with it: to load a module of the project is to run it. */
+function dropBareImports(call: ProgramCall, text: string): string {
+  return text.replace(
+    /(?<=^|[;\n]\s*)import\s+([A-Za-z]\w*)((?:\.\w+)*)\s*(?=;|\n|$)/g,
+    (whole, top: string, rest: string) => {
+      const module = `${top}${rest}`
+      const acts = module.split('.').some(part => part !== 'app' && isDeed(part)) || module === 'app'
+      const isUsed = new RegExp(`(?<![.\\w])${top}\\b`).test(text.replace(whole, ''))
+      return MODULES.has(top) || acts || isUsed || !isOwnModule(call, module) ? whole : ''
+    },
   )
 }
 
@@ -223,7 +236,7 @@ const WORDS: Record<string, Set<string>> = {
     `puts p pp print require json yaml csv set date time JSON YAML CSV File read parse safe_load dig keys values map select reject
      sort sort_by uniq first last count size length sum min max join split each each_with_index each_with_object to_s to_i to_f to_a
      to_h to_sym inspect name key values_at fetch include any all none group_by tally zip flatten compact reverse upcase downcase strip gsub
-     sub match scan Date Time now today strftime Set nil true false if else unless end do in then and or not RUBY_VERSION`.split(
+     sub match scan transform_values filter_map sum minmax_by max_by min_by sort_by! foreach symbol round Float Integer Date Time now today strftime Set nil true false if else unless end do in then and or not RUBY_VERSION`.split(
       /\s+/,
     ),
   ),
@@ -260,9 +273,14 @@ export function isPlainText(language: string, text: string): boolean {
   if (language === 'elixir' && /:/.test(bare)) return false
   // What is required is of the language itself, and a file is read only by its plain name.
   if (/\brequire\b(?!\s*\(?\s*["'](json|yaml|csv|set|date|time|pp)["'])/.test(text)) return false
-  if (/\bread\b(?!\s*\(\s*["'][\w-][\w/-]*(\.[\w-]+)*["']\s*\))/.test(text)) return false
+  if (
+    /\b(read|foreach)\b(?!\s*\(\s*["'][\w-][\w/-]*(\.[\w-]+)*["']\s*(,\s*(headers|header_converters|converters|col_sep):\s*(true|:\w+|["'][,;|]["'])\s*)*\))/.test(
+      text,
+    )
+  )
+    return false
   const names = bare.replace(/(?<=[{(,]\s*)\w+:(?!:)/g, ' ').match(/[A-Za-z_]\w*/g) ?? []
-  return names.every(name => words.has(name) || /^[a-z]$/.test(name))
+  return names.every(name => words.has(name) || /^([a-z]|_[12]|it)$/.test(name))
 }
 
 /**
@@ -271,6 +289,7 @@ export function isPlainText(language: string, text: string): boolean {
  */
 export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   const { value } = code
+  if (writesData(call, code)) return true
   if (value.length > 8_000 || !staysPlain(value, EDITING) || !opensOnly(value, CHANGED) || explainWritten('', value))
     return false
   // Without reading it first, a file would be replaced and not changed.
@@ -295,6 +314,33 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
   if (reaching) call.hold(reaching.code, reaching.risk, reaching.text, code)
   return true
 }
+
+/** Whether a text only computes, and writes what it has computed as JSON into new files that it names. */
+function writesData(call: ProgramCall, code: Arg): boolean {
+  const paths: string[] = []
+  const take = (...[, , path = '', data = '']: string[]) => {
+    paths.push(path)
+    return `(${data})`
+  }
+  const left = DATA_WRITTEN.reduce((text, shape) => text.replace(shape, take), code.value).replace(MAKES_FOLDER, '0')
+  const files = paths.map(path => deriveArg(path, code))
+  if (files.length === 0 || !files.every(file => describeTarget(file, call, false).target === 'fresh')) return false
+  if (!isPlainPython(call, deriveArg(left, code))) return false
+  for (const file of files) {
+    call.path(file, 'write')
+    noteWritten(file, call)
+  }
+  call.say('file.make', 'MEDIUM', `a program text writes ${paths.join(', ')}`, code)
+  return true
+}
+
+const NEW_FILE = `(['"])([A-Za-z][\\w./-]*\\.(?:json|jsonl|txt|csv))\\1`
+const DATA_WRITTEN = [
+  `(?:pathlib\\s*\\.\\s*)?Path\\(\\s*${NEW_FILE}\\s*\\)\\s*\\.\\s*write_text\\(\\s*json\\s*\\.\\s*dumps\\(([\\w\\s.,=]*)\\)\\s*(?:\\+\\s*(?:'\\\\n'|"\\\\n")\\s*)?\\)`,
+  `with\\s+open\\(\\s*${NEW_FILE}\\s*,\\s*['"]w['"]\\s*\\)\\s*as\\s+f\\w?\\s*:\\s*json\\.dump\\(([\\w.]+),\\s*f\\w?(?:,\\s*indent\\s*=\\s*\\d+)?\\s*\\)`,
+].map(shape => new RegExp(shape, 'g'))
+const MAKES_FOLDER =
+  /(?:\bpathlib\s*\.\s*)?\bPath\(\s*(['"])[A-Za-z][\w/-]*\1\s*\)\s*\.\s*mkdir\(\s*(?:(?:exist_ok|parents)\s*=\s*True\s*,?\s*)*\)/g
 
 /** The texts that a program text puts in place of others. */
 function readInsertions(text: string): string {

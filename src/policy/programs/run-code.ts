@@ -63,10 +63,13 @@ const COMPUTING = /^(python|pypy|py$|ipython|node|deno|bun|tsx|ts-node|awk|gawk|
 
 /** Whether a text only computes and prints, by the modules and the names in it. */
 function isPlain(call: ProgramCall, code: Arg): boolean {
-  const { value } = code
+  const value = /^(py|ipython|ruby)/.test(call.name) ? code.value.replace(COLUMN, "'x'") : code.value
   if (ALARMING.some((shape, at) => at !== LOADS_CODE && shape.test(value))) return false
   return PYTHON.test(call.name) ? isPlainPython(call, code) : isPlainText(LANGUAGES[call.name] ?? '', value)
 }
+
+/** A column of a table that is called like a module: `row['net']`. */
+const COLUMN = /(?<=\b[a-z]\w?\s*\[\s*)(['"])(net|link|move|dump|fetch|https?|requests|signal)\1(?=\s*\])/g
 
 /** Places in `ALARMING`: what loads code, and what writes files. */
 const LOADS_CODE = 4
@@ -164,11 +167,20 @@ function namesOnlyData(bare: string, own: ReadonlySet<string>): boolean {
   const isData = (name: string) => !BUILT_IN_NAMES.has(name)
   const declared = [...bare.matchAll(/\b(?:const|let|var)\s+([A-Za-z]\w*)\s*=/g)].map(([, name = '']) => name)
   const mine = new Set([...own, ...declared.filter(isData)])
-  const arrows = bare.match(/=>/g)?.length ?? 0
+  const flat = bare.replace(
+    /\(\s*\{\s*([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*\}\s*\)\s*=>/g,
+    (whole, taken: string) => {
+      const names = taken.split(/\s*,\s*/)
+      if (!names.every(isData)) return whole
+      for (const name of names) mine.add(name)
+      return '(x) =>'
+    },
+  )
+  const arrows = flat.match(/=>/g)?.length ?? 0
   const isWhole =
-    !/[\]}]\s*=(?!=)|\b(const|let|var)\s*[{[]|\bfunction\b/.test(bare) &&
-    arrows === (bare.match(/(\b\w+|\([\w\s,]*\))\s*=>/g)?.length ?? 0)
-  const text = bare
+    !/[\]}]\s*=(?!=)|\b(const|let|var)\s*[{[]|\bfunction\b/.test(flat) &&
+    arrows === (flat.match(/(\b\w+|\([\w\s,]*\))\s*=>/g)?.length ?? 0)
+  const text = flat
     .replace(/\.\s*([A-Za-z]\w*)/g, (member, name: string) => (isData(name) ? ' ' : member))
     .replace(/(?<=[{,]\s*)([A-Za-z]\w*)\s*:/g, (key, name: string) => (isWhole && isData(name) ? ' ' : key))
   return (text.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || mine.has(word) || /^[a-z]$/i.test(word))

@@ -55,7 +55,10 @@ export const SCRIPTING_TOOLS: ProgramRules = {
       high: /^--init-hook/,
     }),
   ),
-  ...named('uvicorn gunicorn hypercorn daphne waitress-serve granian flask streamlit celery air reflex wgo gow', serve),
+  ...named(
+    'uvicorn gunicorn hypercorn daphne waitress-serve granian flask streamlit celery air reflex wgo gow rackup',
+    serve,
+  ),
   coverage: call => {
     const [verb] = call.args
     if (verb?.value === 'run') return coverageRun(call, call.args.slice(1))
@@ -150,14 +153,13 @@ export const SCRIPTING_TOOLS: ProgramRules = {
   ),
 }
 
-/** `mix do a + b, c`: several tasks, each judged like a call of its own. */
+/** `mix do a + b, c`: each is a call of its own. */
 function judgeEach(call: ProgramCall, words: readonly Arg[]): undefined {
-  let part: Arg[] = []
+  const part: Arg[] = []
   for (const word of [...words, undefined]) {
     const ends = word === undefined || /^[+,]$|,$/.test(word.value)
     if (word && !/^[+,]$/.test(word.value)) part.push(deriveArg(word.value.replace(/,$/, ''), word))
-    if (ends && part.length > 0) call.run([{ ...call.head, value: call.name }, ...part])
-    if (ends) part = []
+    if (ends && part.length > 0) call.run([{ ...call.head, value: call.name }, ...part.splice(0)])
   }
 }
 

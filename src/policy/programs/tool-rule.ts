@@ -1,7 +1,8 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
-import { noteCompiled } from '../classify/judge-file.ts'
-import { holdsKept } from '../paths/judge-path.ts'
+import { noteCompiled, wasWritten } from '../classify/judge-file.ts'
+import { locatePath } from '../paths/fence.ts'
+import { findTarget, holdsKept, isIgnored } from '../paths/judge-path.ts'
 import { type Arg, findFlag, findFlags, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeToolWords } from './run-code.ts'
@@ -44,7 +45,8 @@ const LOADS =
 export function tool(row: ToolRow = {}): ProgramRule {
   const table = flagTable({ harmless: `${COMMON} ${row.flags ?? ''}`, loose: true, words: row.words === true })
   const verbs = row.verbs === undefined ? undefined : new Set(row.verbs.split(/\s+/))
-  return call => {
+  return given => {
+    const call = dropOwnFolders(given)
     judgeToolWords(call, call.args)
     const made = row.makes === undefined ? undefined : findFlag(call.args, [row.makes])?.value
     if (made?.known) noteCompiled(made, call)
@@ -52,7 +54,7 @@ export function tool(row: ToolRow = {}): ProgramRule {
     const { flags, operands, unknown } = scanFlags(call.args, table)
     for (const arg of unknown) {
       if (row.high?.test(arg.value) || isThisMachine(call, arg)) continue
-      call[OWN_REPORT.test(arg.value) ? 'settle' : 'hold'](
+      call[OWN_REPORT.test(arg.value) || namesNewReport(call, arg) ? 'settle' : 'hold'](
         'tool.flag',
         'MEDIUM',
         `${arg.known ? arg.value : arg.text} is not a flag of ${call.name} that the policy knows`,
@@ -79,6 +81,50 @@ export function tool(row: ToolRow = {}): ProgramRule {
           call.say('tool.other', 'MEDIUM', `${arg.text} is not an everyday step of ${call.name}`, arg)
         }
   }
+}
+
+/** Flags with which a tool works in another folder of the project, or by a file of its own there. */
+const ELSEWHERE: Record<string, string[] | undefined> = {
+  ...Object.fromEntries(['mvn', 'mvnw', 'mvnd'].map(name => [name, ['-f', '--file']])),
+  ...Object.fromEntries(['gradle', 'gradlew'].map(name => [name, ['-p', '--project-dir', '-b', '--build-file']])),
+  ...{
+    tflint: ['--chdir'],
+    tox: ['-c', '--conf'],
+    nox: ['-f', '--noxfile'],
+    ctest: ['--test-dir'],
+    swiftlint: ['--config'],
+  },
+  ...{ phpunit: ['-c', '--configuration'], 'golangci-lint': ['-c', '--config'], ant: ['-f', '-buildfile'] },
+}
+
+/** The call without such flags, if each names what the project keeps: then it works as if it were typed there. */
+function dropOwnFolders(call: ProgramCall): ProgramCall {
+  const flags = Object.hasOwn(ELSEWHERE, call.name) ? ELSEWHERE[call.name] : undefined
+  const { scope, fence } = call
+  if (flags === undefined || scope.cwd === undefined || fence.look === undefined) return call
+  const dropped = new Set<Arg>()
+  for (const [at, arg] of call.args.entries()) {
+    const [flag, attached] = arg.value.split(/=(.*)/s)
+    const value = attached === undefined ? call.args[at + 1] : { ...arg, value: attached }
+    if (!flags.includes(flag ?? '') || !value?.known || value.glob || wasWritten(value, call)) continue
+    const place = locatePath(value.value, scope.cwd, fence)
+    if (place.where !== 'inside' || isIgnored(place.relative, fence) || fence.look(place.path) === undefined) continue
+    dropped.add(arg)
+    if (attached === undefined) dropped.add(value)
+  }
+  return dropped.size === 0 ? call : { ...call, args: call.args.filter(arg => !dropped.has(arg)) }
+}
+
+/** Whether a flag names a new file of the project for what the tool has to say. One that is there would be lost. */
+function namesNewReport(call: ProgramCall, arg: Arg): boolean {
+  const { args, scope, fence } = call
+  const [flag = '', attached] = arg.value.split(/=(.*)/s)
+  const value = attached ?? args[args.indexOf(arg) + 1]?.value ?? ''
+  if (!/^(-o|--(out|output|outfile|output-file|report|junit-?xml|outputFile|json|xml|lcov))$/.test(flag)) return false
+  const target = scope.cwd === undefined ? undefined : findTarget(value, { cwd: scope.cwd, fence })
+  if (target === 'kept' && !flag.startsWith('--json'))
+    call.say('file.replace', 'MEDIUM', `what is in ${value} would be lost`, arg)
+  return target === 'fresh'
 }
 
 /** A tool that empties the folder into which it writes must not be given one that people write. */

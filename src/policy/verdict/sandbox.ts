@@ -342,7 +342,7 @@ const LISTS_CODE = [
   new RegExp(`^rg\n${KIND}-[lwiFSs0]*l[lwiFSs0]*\n${KIND}[^-\n][^\n]*(\n${FOLDER})+$`),
   /^rg\n(-[lwiFSs0]*l[lwiFSs0]*\n-t\n|-t\n)(ts|js|py|go|rust|java|ruby|php|css|c|cpp|swift|kotlin)\n(-l\n)?[^-\n][^\n]*$/,
   new RegExp(`^git\nls-files(\n-z)?(\n--)?(\n${FILES})+$`),
-  new RegExp(`^git\ngrep\n-l\n[^-\n][^\n]*\n--(\n${FILES})+$`),
+  new RegExp(`^git\ngrep\n-[zwiEF]*l[zwiEF]*\n[^-\n][^\n]*\n--(\n${FILES})+$`),
   new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFwZ]+\n[^-\n][^\n]*\n--include=${FILES}\n(\\.|${FOLDER})$`),
   new RegExp(`^grep\n-(?=\\w*r)(?=\\w*l)[rlniEFwZ]+\n[^-\n][^\n]*(\n${FOLDER})+$`),
   new RegExp(`^find\n(\\.|${FOLDER})\n(-type\nf\n)?-name\n${FILES}(\n-print0)?$`),
