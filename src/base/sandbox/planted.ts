@@ -103,14 +103,11 @@ export function removePlanted(
 }
 
 const bytes = (path: string) => Buffer.from(path, 'latin1')
+const shown = (path: string) => bytes(path).toString()
 
 /** One letter a byte. */
 function asBytes(path: string): string {
   return Buffer.from(path).toString('latin1')
-}
-
-function shown(path: string): string {
-  return bytes(path).toString()
 }
 
 /** The entries of a folder; none if it is gone. One that is closed is opened: git needs no right to list it, and finds links in it by name. */
