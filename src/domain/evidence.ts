@@ -121,8 +121,8 @@ export interface Concerns {
 }
 
 /**
- * Whether a check that could have failed because of the work has passed: a command (unless nothing was changed), or an
- * agent that has read the work.
+ * Whether a check has passed that bad work would have failed: a command (unless nothing was changed), or an agent that has
+ * read the work.
  */
 export function isProvenBy(checks: readonly Pick<Evidence, 'kind' | 'status' | 'findings'>[]): boolean {
   const isEmpty = isEmptyDiff(checks)

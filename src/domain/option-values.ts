@@ -75,21 +75,20 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number]
 export const MERGE_STRATEGIES = ['rebase', 'merge', 'squash'] as const
 export type MergeStrategy = (typeof MERGE_STRATEGIES)[number]
 
-/** Prefix of the keys of work that waits because of tests that failed already before the work began. Commands read it on the hot path: keep zod out of this file. */
+/** Prefix of the keys of work that waits because some tests failed before the work began. Commands read it on the hot path: keep zod out of this file. */
 export const FAILED_BEFORE_KEY = 'failed-before:'
 
-/** The windows of an account that are known, in words; `hour` is our own count. */
-export const WINDOW_NAMES = {
-  hour: '1-hour',
-  five_hour: '5-hour',
-  one_day: '1-day',
-  seven_day: '7-day',
-  seven_day_opus: '7-day Opus',
-  seven_day_sonnet: '7-day Sonnet',
-} as const
+/** The windows of an account that are known: their names in words and their lengths. `hour` is our own count. */
+export const WINDOWS = {
+  hour: { name: '1-hour', hours: 1 },
+  five_hour: { name: '5-hour', hours: 5 },
+  one_day: { name: '1-day', hours: 24 },
+  seven_day: { name: '7-day', hours: 168 },
+  seven_day_opus: { name: '7-day Opus', hours: 168 },
+  seven_day_sonnet: { name: '7-day Sonnet', hours: 168 },
+} as const satisfies Record<string, { name: string; hours: number }>
 
 /** The common name of a vendor's window. */
 export function windowName(window: string): string {
-  const names: Record<string, string> = WINDOW_NAMES
-  return names[window] ?? window.replaceAll('_', ' ')
+  return Object.hasOwn(WINDOWS, window) ? WINDOWS[window as keyof typeof WINDOWS].name : window.replaceAll('_', ' ')
 }

@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { HOUR_MS } from '../base/clock.ts'
+import { HOUR_MS, MINUTE_MS } from '../base/clock.ts'
 import { SessionStatus } from './api.ts'
 import { type AccountGate, FAULT_NAMES } from './limit.ts'
+import { WINDOWS } from './option-values.ts'
 import type { SessionEvent } from './session.ts'
 
 /** The source of a figure: the vendor itself, `ccusage` from local files, or our own count. */
@@ -50,10 +51,12 @@ export interface QuotaThresholds {
   gateOnEstimate?: boolean | undefined
 }
 
-/** The length of a window; an unknown one counts as the shortest that vendors have. */
+/** The length of a window. A window that is neither known nor named after its length counts as five hours, the shortest that vendors have. */
 export function windowLength(window: string): number {
-  if (window === 'hour') return HOUR_MS
-  return window.startsWith('seven_day') ? 7 * 24 * HOUR_MS : 5 * HOUR_MS
+  if (Object.hasOwn(WINDOWS, window)) return WINDOWS[window as keyof typeof WINDOWS].hours * HOUR_MS
+  const [, minutes] = /^(\d+)_minutes$/.exec(window) ?? []
+  if (minutes !== undefined && Number(minutes) > 0) return Number(minutes) * MINUTE_MS
+  return (window.startsWith('seven_day') ? WINDOWS.seven_day : WINDOWS.five_hour).hours * HOUR_MS
 }
 
 /** How long a report without a reset time counts; then it is tried again. */

@@ -92,9 +92,9 @@ export const RunView = z.object({
   /** Of the tasks done in worktrees: how many reached their target, and how many did not. */
   merged: z.number(),
   unmerged: z.number(),
-  /** How many finished tasks are neither verified nor merged before a person comes. */
+  /** How many finished tasks have a verification or a merge that waits for a person. */
   held: z.number(),
-  /** Whether nothing goes on before a time or a person comes. */
+  /** Whether the run does nothing until a certain time, or until a person acts. */
   stands: z.boolean(),
   cost_usd: z.number(),
   created_at: z.number(),
@@ -114,7 +114,7 @@ export const AttemptNow = z.object({
   why: z.string().optional(),
   /** The decision for which it waits. */
   decision: z.number().nullable(),
-  /** What blocks its merge, as text; absent if nothing does. */
+  /** What blocks its merge, in a sentence (in `RunPlan` it is a list of tasks); absent if nothing does. */
   held_up: z.string().optional(),
 })
 export type AttemptNow = z.infer<typeof AttemptNow>

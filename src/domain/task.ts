@@ -159,7 +159,7 @@ export function nextAttemptOf({ attempt, started_at }: Pick<Task, 'attempt' | 's
   return attempt > 0 && started_at === null ? attempt : attempt + 1
 }
 
-/** What a run works through: a project, a feature of it, or one task with its parts. */
+/** What a run works through: a project, a feature of it, or one task with its parts. `test/store/tasks.test.ts` asks for every field. */
 export interface TaskScope {
   project: string
   feature?: string | undefined

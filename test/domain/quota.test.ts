@@ -10,6 +10,7 @@ import {
   type QuotaLevel,
   type QuotaWindow,
   startsAllowed,
+  windowLength,
   windowsIn,
 } from '../../src/domain/quota.ts'
 
@@ -39,6 +40,13 @@ test('levels begin at 50, 85 and 90 percent', () => {
     [1.4, 'critical'],
   ]
   for (const [utilization, level] of levels) assert.equal(levelOf([used(utilization)], DEFAULT_THRESHOLDS, NOW), level)
+})
+
+test('a window is as long as its name says, also where only its minutes are known', () => {
+  const lengths = { hour: 1, five_hour: 5, one_day: 24, seven_day: 168, seven_day_opus: 168, seven_day_next: 168 }
+  for (const [window, hours] of Object.entries(lengths)) assert.equal(windowLength(window), hours * HOUR, window)
+  assert.equal(windowLength('43200_minutes'), 720 * HOUR)
+  for (const window of ['0_minutes', 'monthly', 'constructor']) assert.equal(windowLength(window), 5 * HOUR, window)
 })
 
 test('percentages are exact in spite of floating-point errors', () => {

@@ -43,6 +43,18 @@ test('docs/features.md lists every tool of agents, and the help of pcc mcp names
   }
 })
 
+test('docs/runs.md lists every section of the brief', () => {
+  const sources = globSync('src/supervisor/**/*.ts', { cwd: ROOT }).map(path => read(path))
+  const names = sources.flatMap(text => [...text.matchAll(/\bname: '([\w ]+)',\s*title:/g)].map(([, name = '']) => name))
+  assert.ok(names.length > 10, 'sections are found')
+  const rows = read('docs/runs.md').match(/^\| [\w, ]+ \|/gm) ?? []
+  const listed = rows.flatMap(row => row.slice(2, -2).split(', '))
+  assert.deepEqual(
+    names.filter(name => !listed.includes(name)),
+    [],
+  )
+})
+
 test('docs/cli.md lists every command, under its noun and in the table of commands', () => {
   const page = read('docs/cli.md')
   const rows = page.split('\n').filter(line => line.startsWith('| '))

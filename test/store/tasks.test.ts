@@ -2,13 +2,41 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import type { TaskScope } from '../../src/domain/task.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { NewTask } from '../../src/store/task-stores.ts'
+import { filterOfScope } from '../../src/store/tasks.ts'
 import { tempDir } from '../support/world.ts'
 import { DATABASES } from './databases.ts'
 
+/** What a scope with each field finds. A new field needs a row here, and a task below that it leaves out. */
+const SCOPES: Record<keyof TaskScope, { scope: (whole: string) => TaskScope; finds: string[] }> = {
+  project: { scope: () => ({ project: '/p' }), finds: ['plain', 'of a feature', 'whole', 'part'] },
+  feature: { scope: () => ({ project: '/p', feature: 'auth' }), finds: ['of a feature'] },
+  task: { scope: whole => ({ project: '/p', task: whole }), finds: ['whole', 'part'] },
+}
+
 for (const { name, open } of DATABASES) {
+  for (const [field, { scope: scopeOf, finds }] of Object.entries(SCOPES)) {
+    test(`${name}: every query about a scope with "${field}" finds the same tasks`, async t => {
+      const store = await open(t)
+      const add = (title: string, change: Partial<NewTask> = {}) => insert(store, { title, session_id: null, ...change })
+      await add('plain')
+      await add('of a feature', { feature: 'auth' })
+      const whole = await add('whole')
+      await add('part', { parent_id: whole.id })
+      await add('elsewhere', { project: '/other', feature: 'auth' })
+      const scope = scopeOf(whole.id)
+      const free = await store.transaction(tx => store.tasks.free(scope, 10, tx))
+      const listed = await store.tasks.list(filterOfScope(scope))
+      const first = await store.transaction(tx => store.tasks.nextFree(scope, tx))
+      const titles = [free, listed].map(tasks => tasks.map(({ title }) => title))
+      assert.deepEqual([...titles, first?.title], [finds, finds, finds[0]])
+      assert.deepEqual(await store.tasks.counts(scope), { ready: finds.length })
+    })
+  }
+
   test(`${name}: a task is read as it was written, with an id and a position after the earlier ones`, async t => {
     const store = await open(t)
     const [first, second] = [await insert(store), await insert(store, { title: 'later', session_id: null })]

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { messageOf } from '../../base/errors.ts'
 import type { Limit } from '../../domain/limit.ts'
-import type { WINDOW_NAMES } from '../../domain/option-values.ts'
+import { WINDOWS } from '../../domain/option-values.ts'
 import type { Failure, FailureKind } from '../../domain/session.ts'
 import { type LimitEvent, limitFromRecord, parseResetTime } from '../limits/reset-time.ts'
 import type { TurnEnd } from '../turns.ts'
@@ -107,12 +107,6 @@ function explainLogin(problem: string): string {
   return `Codex is not logged in, or its login was refused (${problem}).`
 }
 
-/** The vendor names its windows by their length only. */
-const NAMES_BY_MINUTES: Record<number, keyof typeof WINDOW_NAMES> = {
-  300: 'five_hour',
-  1440: 'one_day',
-  10080: 'seven_day',
-}
 /** The vendor reports no warning; Codex itself begins to warn at about this percentage. */
 const WARNS_AT = 90
 
@@ -143,9 +137,11 @@ export function readTurnLimit(
   return limitFromRecord(event, { message, resetsAt: parseResetTime(message, { now, tz }) })
 }
 
+/** The vendor names its windows by their length only. `hour` is our own count and no window of a vendor. */
 function nameOf({ windowDurationMins: minutes }: CodexLimitWindow): string {
   if (!minutes) return 'unknown'
-  return NAMES_BY_MINUTES[minutes] ?? `${minutes}_minutes`
+  const known = Object.entries(WINDOWS).find(([name, { hours }]) => name !== 'hour' && hours * 60 === minutes)
+  return known?.[0] ?? `${minutes}_minutes`
 }
 
 function readUsage({ usedPercent, resetsAt }: CodexLimitWindow) {

@@ -16,6 +16,7 @@ import {
   parsePattern,
   rulesFromAllowedTools,
 } from '../../policy/verdict/rules.ts'
+import { rowsOfRules } from '../../policy/verdict/load-rules.ts'
 import {
   findProjectRules,
   parseRules,
@@ -39,12 +40,8 @@ import { deciderOf } from './explain-call.ts'
  */
 export async function listRules({ paths, env, json, out, terminal }: CommandContext): Promise<void> {
   const policy = await loadProjectPolicy({ paths, env, project: process.cwd() })
-  const { written, waiting, problem } = policy.rules
-  const row = (in_force: boolean) => (written: WrittenRule) => {
-    const { rule, file, line, number } = written
-    return { number, scope: file === policy.userFile ? 'user' : 'project', ...rule, file, line, in_force }
-  }
-  const rows = [...written.map(row(true)), ...waiting.map(row(false))]
+  const { problem } = policy.rules
+  const rows = rowsOfRules(policy.rules, policy.userFile)
   if (json) {
     out(
       JSON.stringify(

@@ -9,7 +9,7 @@ import { loadConfig } from '../../domain/config/load.ts'
 import { AUTOMATIC_DECIDERS, isAutomatic } from '../../domain/deciders.ts'
 import { Escalation } from '../../domain/escalation.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import { WINDOW_NAMES } from '../../domain/option-values.ts'
+import { WINDOWS } from '../../domain/option-values.ts'
 import { isCurrent, levelOf, QuotaLevel, type QuotaWindow } from '../../domain/quota.ts'
 import { FailureKind, Risk } from '../../domain/session.ts'
 import { TaskState } from '../../domain/task.ts'
@@ -177,7 +177,7 @@ async function showAccounts({ store, paths, agentEnv }: DaemonContext, figures: 
 }
 
 function nameWindow(window: string): string {
-  return Object.hasOwn(WINDOW_NAMES, window) ? window : 'other'
+  return Object.hasOwn(WINDOWS, window) ? window : 'other'
 }
 
 const NANOSECONDS = 1e9

@@ -2,7 +2,7 @@ import { homedir, hostname } from 'node:os'
 import type { Caller } from '../../domain/access.ts'
 import type { OVERVIEW_ROUTES } from '../../domain/api-v1/overview-routes.ts'
 import type { TaskCounts } from '../../domain/run.ts'
-import type { WrittenRule } from '../../policy/verdict/rules-file.ts'
+import { rowsOfRules } from '../../policy/verdict/load-rules.ts'
 import { judgeExplained, loadProjectPolicy } from '../../supervisor/judge-call.ts'
 import { searchJournal } from '../../tasks/journal.ts'
 import { type DaemonContext, getEscalations, readNeeds } from '../context.ts'
@@ -48,13 +48,9 @@ export function overviewHandlers(
 
     async listRules({ query }) {
       const policy = await policyOf(projectIn(query))
-      const { written, waiting, problem } = policy.rules
-      const show = (in_force: boolean) => (one: WrittenRule) => ({
-        ...{ number: one.number, scope: one.file === policy.userFile ? ('user' as const) : ('project' as const) },
-        ...{ ...one.rule, file: one.file, line: one.line, in_force },
-      })
+      const { problem } = policy.rules
       return {
-        rules: [...written.map(show(true)), ...waiting.map(show(false))],
+        rules: rowsOfRules(policy.rules, policy.userFile),
         problem: problem ? { code: problem.code, message: problem.message } : null,
       }
     },

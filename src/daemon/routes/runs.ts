@@ -37,7 +37,7 @@ export function runActions(daemon: DaemonContext) {
   return {
     /** Starts a run, or lets the same one go on that waits for its account. */
     async start(start: StartRun): Promise<RunDetail> {
-      const mended = await runs.mend(start)
+      const mended = await runs.resumeWithEnv(start)
       await daemon.supervisor.tryMended()
       if (mended) return { ...(await readFreshDetail(mended.id, daemon)), mended: true }
       return runDetail(await runs.start(start), daemon)

@@ -181,7 +181,7 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const isNew = await store.transaction(async tx => {
     crashPoint('outbox.before-add')
     let added = false
-    // What has gone is not sent any more, and is news when it comes again.
+    // A need that is over is not sent any more. If it returns, it is sent as new.
     if (needs) await store.outbox.settleOthers(NEED_KEYS, new Set(needs.map(({ notice }) => notice.key)), tx)
     for (const notice of wanted) {
       for (const channel of channelsFor(notice, watch.channels)) {

@@ -25,7 +25,7 @@ export interface LoadRulesOptions {
 export interface LoadedRules {
   /** The rules in force, in order: the person's own, then the project's. */
   rules: PolicyRule[]
-  /** The same rules with their file and line, without the rule that is added because of an invalid file. */
+  /** The rules in force, each with its file and line; the rule that is added because of an invalid file has none. */
   written: WrittenRule[]
   /** A project's allow rules that wait for `pcc trust`. */
   waiting: WrittenRule[]
@@ -40,6 +40,15 @@ interface KnownRules {
 
 export interface RulesLoader {
   load(options: LoadRulesOptions): Promise<LoadedRules>
+}
+
+/** Every rule as lists show it: with its place, and whether it is in force. What lists print is decided here only. */
+export function rowsOfRules({ written, waiting }: LoadedRules, userFile: string) {
+  const row = (in_force: boolean) => (one: WrittenRule) => {
+    const scope = one.file === userFile ? ('user' as const) : ('project' as const)
+    return { number: one.number, scope, ...one.rule, file: one.file, line: one.line, in_force }
+  }
+  return [...written.map(row(true)), ...waiting.map(row(false))]
 }
 
 /** Comes last, so that it overrides every allow; a deny stays final. */
@@ -124,7 +133,7 @@ async function readFileRules(
     const onDisk = readRules(file, { mustExist })
     const content = accepted ? await accepted.inForce(file, onDisk) : onDisk
     const before = lastGood.get(file)
-    // Rules are loaded for every request, so unchanged content is not parsed again.
+    // Rules are loaded for every request, so unchanged content is not parsed again: parsing may not depend on the time.
     if (before?.content === content) return { good: before }
     const good = { content, rules: parseRules(file, content) }
     // Empty rules are not remembered: a first rules file with a mistake in it must not count as if there were no rules.

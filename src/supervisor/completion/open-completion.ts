@@ -144,7 +144,7 @@ async function verifyWork(
   })
   const result = await verify(
     {
-      ...{ place: worktree, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
+      ...{ worktree, directory, task, plan: session.plan, openChildren: task.children_open, round, signal },
       ...{ gates, began: session.options.began, dependencies: dependencySource(session.project, config) },
       withheld: gates.unproven === 'ask' && unchecked !== undefined && unchecked.why !== 'none',
     },

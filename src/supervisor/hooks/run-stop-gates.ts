@@ -60,7 +60,7 @@ export async function runStopGates(request: StopGatesRequest): Promise<Verificat
   const log = (line: string) => context.log.info({ project }, line)
   await using sandbox = commandSandboxes(settings.config, { project, paths, log })
   const checks = await runAllGates({
-    request: { place: undefined, began, directory: project, task, plan, openChildren: 0, round: 1, gates, signal },
+    request: { worktree: undefined, began, directory: project, task, plan, openChildren: 0, round: 1, gates, signal },
     deps: {
       ...{ store: { gateResults: results }, clock: systemClock, paths, env, ...judges },
       isolation: settings.config.agents.isolation,

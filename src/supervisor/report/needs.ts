@@ -24,6 +24,7 @@ export interface NeedsDeps {
 
 /** The rows that several sources need, read once. */
 interface Facts extends NeedsDeps {
+  /** Every open decision. A session that waits for one of them has no row of its own, so none may be left out here only because it is not shown. */
   open: Escalation[]
   denied: Escalation[]
   /** Tasks by id: those of the escalations and of the sessions. A task that was deleted is not among them. */
@@ -262,7 +263,7 @@ async function listUntrusted({ untrusted, open, openRuns }: Facts): Promise<Need
 /** A command by which a person also agrees to the files of a project: no other row has to ask for that. */
 const AGREES = /^pcc trust |--trust$/
 
-/** Sessions that stand still for no reason that has a row of its own. What a person has paused does not wait for them. */
+/** Sessions that stand still, unless another row already says why. A session that a person has paused is not listed. */
 async function listSessions(facts: Facts): Promise<Need[]> {
   const { standing, open, denied, tasks, store, faults } = facts
   const asked = new Set(

@@ -138,7 +138,7 @@ async function readRunFacts(
     parallel: inPlace === undefined ? settings.parallel : 1,
     inPlace,
     spent: limited,
-    stopping: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
+    beginsNothing: run.state === 'paused' ? 'paused' : stopping ? 'after current' : undefined,
     gaveUp: gave_up ?? undefined,
   }
 }

@@ -38,7 +38,7 @@ export interface RunFacts {
   /** The bound that is reached, in words: of the budget, or of an account whose reset the session may not wait for. */
   spent?: string | undefined
   /** A person wants no new task to begin: the run ends after the tasks at work, or stays paused. */
-  stopping: 'after current' | 'paused' | undefined
+  beginsNothing: 'after current' | 'paused' | undefined
   /** Why the agent gave up on the whole run. */
   gaveUp: string | undefined
 }
@@ -52,15 +52,15 @@ export type RunEnd = { do: 'end'; outcome: RunOutcome; reason: string; isSpent?:
 
 /** Decides what a run does next. Pure: which task is claimed is decided when it begins. */
 export function nextStep(facts: RunFacts): RunStep {
-  const { working, stalled = 0, waiting, heldUp = 0, iterations, limit, parallel, stopping, gaveUp, spent } = facts
+  const { working, stalled = 0, waiting, heldUp = 0, iterations, limit, parallel, beginsNothing, gaveUp, spent } = facts
   const isCapped = limit !== undefined && iterations >= limit
-  const mayBegin = gaveUp === undefined && stopping === undefined && spent === undefined && !isCapped
+  const mayBegin = gaveUp === undefined && beginsNothing === undefined && spent === undefined && !isCapped
   if (mayBegin && working - stalled < parallel && countReady(facts) > 0) {
     return { do: 'begin' }
   }
-  if (working > 0 || stopping === 'paused') return { do: 'wait' }
+  if (working > 0 || beginsNothing === 'paused') return { do: 'wait' }
   if (gaveUp !== undefined) return { do: 'end', outcome: 'failure', reason: gaveUp }
-  if (stopping === 'after current') return { do: 'end', outcome: 'interrupted', reason: 'stopped by a person' }
+  if (beginsNothing === 'after current') return { do: 'end', outcome: 'interrupted', reason: 'stopped by a person' }
   const made = `${limit} ${limit === 1 ? 'attempt was' : 'attempts were'} made`
   if (isCapped && countReady(facts) > 0) return { do: 'end', outcome: 'limit_reached', reason: made }
   if (spent !== undefined && countReady(facts) + waiting > 0)

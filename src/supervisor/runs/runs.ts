@@ -78,7 +78,7 @@ export class RunManager {
    * Hands the environment of a new run to a run of the same target that waits for its account or vendor to be mended, and lets that
    * one go on: a person who has set a new key types the same `pcc run` again. Undefined if there is no such run.
    */
-  async mend({ env, project: path, target }: StartRun): Promise<RunRow | undefined> {
+  async resumeWithEnv({ env, project: path, target }: StartRun): Promise<RunRow | undefined> {
     const project = await checkProject(path)
     for (const run of await this.#deps.store.runs.list({ project, open: true })) {
       const isSame = run.state === 'running' && isDeepStrictEqual(run.target, target)

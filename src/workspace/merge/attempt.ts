@@ -11,7 +11,7 @@ import { changeMerge, changeMergeIn, findUsableWorktree, listPlaces, type MergeD
 import { moveTarget } from './move-target.ts'
 import { abortStale, conflictOutcome, holdUp, type MergeOutcome, refusalOutcome, requeue } from './outcomes.ts'
 import { openPullRequest } from './pull-request.ts'
-import { formOf, replayOnto } from './replay.ts'
+import { formOf, landsVerifiedCommit, replayOnto } from './replay.ts'
 import { keepVerified, restoreWork } from './restore-work.ts'
 
 /** Merges that are tried together: each is on top of the one before it, so that the last one holds the work of all. */
@@ -134,8 +134,8 @@ async function prepareMerge(
     case 'broken':
       return { kind: 'broken', merge, why: replayed.why }
     case 'ready':
-      // The verified commit is kept, even where the target gets the work in another form.
-      if (replayed.result !== head && formOf(merge.strategy) !== 'merge') {
+      // The verified commit is kept, even where the target gets other commits.
+      if (replayed.result !== head && !landsVerifiedCommit(merge.strategy)) {
         await keepVerified(merge.repository, merge.task_id, head)
       }
       return { kind: 'ready', merge, worktree, result: replayed.result }

@@ -60,6 +60,19 @@ export function formOf(strategy: MergeStrategy): 'own commits' | 'merge' | 'one 
   }
 }
 
+/** Whether the target gets the verified commit itself; otherwise it gets other commits with the same content. */
+export function landsVerifiedCommit(strategy: MergeStrategy): boolean {
+  switch (strategy) {
+    case 'merge':
+      return true
+    case 'rebase':
+    case 'squash':
+      return false
+    default:
+      return unreachable(strategy)
+  }
+}
+
 export interface RebaseRequest {
   /** All of the work: its last commit, which is checked out on its branch, and the commit after which it begins. */
   head: string

@@ -207,7 +207,7 @@ async function collectMaterial({
   criteria,
   checks,
 }: Omit<VerifierGateRequest, 'gate'>): Promise<VerifierMaterial> {
-  const { task, place: worktree, directory } = request
+  const { task, worktree, directory } = request
   const base = worktree?.base ?? request.began ?? null
   const head = subject.commit ?? subject.tree
   const diff = base !== null && head !== null ? await readDiff(directory, [base, head], objects) : NO_DIFF

@@ -34,7 +34,7 @@ export type NamedTree =
   | { ok: false; status: 'failed' | 'broken'; finding: Finding }
 
 /** Gives the work an id: in a worktree a commit on its branch; in the project itself only the id of its tree. */
-export async function nameVerifiedTree({ place: worktree, directory, task }: VerifyRequest): Promise<NamedTree> {
+export async function nameVerifiedTree({ worktree, directory, task }: VerifyRequest): Promise<NamedTree> {
   if (worktree) {
     const done = await commitLeftovers(worktree, task.title)
     if (!done.ok) return { ok: false, status: done.weight, finding: done.finding }

@@ -18,7 +18,7 @@ export interface EarlierChecksRequest {
   head: string
   /** The commands that passed, in the order in which they ran, and whether each listed single tests. */
   passed: readonly { run: GateRun; listsTests: boolean }[]
-  /** Whether it is worth more runs of the tests to see that a program does not end before them, and if an earlier result will do. */
+  /** How often a test file is made to fail at its end, to see that the run gets there: never, once for each tree, or every time. */
   triesEnds: 'never' | 'once' | 'anew'
 }
 

@@ -15,7 +15,7 @@ import type { GateSettings } from './gate-settings.ts'
 /** The work that is reported as done, and what it is checked against. */
 export interface VerifyRequest {
   /** Undefined if the task works in the project itself. */
-  place: Worktree | undefined
+  worktree: Worktree | undefined
   /** Without a worktree: the tree that the project held when the work began, if it is known. */
   began?: string | undefined
   /** Where the dependencies of a worktree come from; changes in them are undone before gates run. */

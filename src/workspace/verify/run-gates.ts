@@ -50,7 +50,7 @@ export interface GateRunContext {
 /** Runs all gates of the profile on a tree: the cheap ones first, agents last and only where nothing failed before. */
 export async function runAllGates(context: GateRunContext): Promise<GateCheck[]> {
   const { request, subject } = context
-  const { gates, signal, place: worktree } = request
+  const { gates, signal, worktree } = request
   const head = subject.commit ?? subject.tree
   const base = worktree?.base ?? request.began
   const top = worktree?.top ?? subject.folder?.top
@@ -84,7 +84,7 @@ async function judgeChanges(
   diff: DiffRequest | undefined,
   { request, ignored, objects }: GateRunContext,
 ): Promise<GateCheck> {
-  const { place: worktree } = request
+  const { worktree } = request
   const hidden = worktree ? findIgnoredSources({ ...worktree, objects }, ignored) : []
   const [check, sources] = await Promise.all([diffGate(diff), hidden])
   return withFindings(check, sources)
@@ -98,7 +98,7 @@ async function runCommandGate(gate: GateCommand, context: GateRunContext, runner
   const run = commandRunFor(gate, context)
   if (!run)
     return gateCheck({ gate, kind: 'command', status: 'skipped', output: `No command: gates.${gate} is not set.` })
-  const { place: worktree, directory, gates } = context.request
+  const { worktree, directory, gates } = context.request
   const { store, clock } = context.deps
   const { tree, folder } = context.subject
   const inside = relative(worktree?.top ?? folder?.top ?? directory, directory)
@@ -155,7 +155,7 @@ async function runEarlierChecks(
 
 /** Where the work began; undefined without git, or where nothing was noted. */
 function findWorkStart({
-  request: { place: worktree, began, directory },
+  request: { worktree, began, directory },
   subject: { folder },
   objects,
 }: GateRunContext): WorkStart | undefined {

@@ -20,8 +20,8 @@ import { checkSharedRepository, cleanWorktree, endGates, listIgnored, openWorktr
  */
 export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<VerificationResult> {
   request.signal.throwIfAborted()
-  if (request.place) await restoreAfterInterruption(request.place)
-  const renewTimes = request.place && (await openWorktree(request.place))
+  if (request.worktree) await restoreAfterInterruption(request.worktree)
+  const renewTimes = request.worktree && (await openWorktree(request.worktree))
   const named = await nameVerifiedTree(request)
   crashPoint('verify.after-commit')
   if (!named.ok) {
@@ -34,7 +34,7 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
   await renewTimes?.()
   const { subject } = named
   const [ignored, shared, { objects, forged }] = await Promise.all([
-    request.place ? listIgnored(request.place.top) : [],
+    request.worktree ? listIgnored(request.worktree.top) : [],
     checkRepository(subject, request),
     hashEnds(subject, request, deps),
   ])
@@ -49,7 +49,7 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
   let isPassed = false
   try {
     if (cleaning.some(isBroken)) return await recordChecks(cleaning, subject, { request, deps })
-    const watch = await watchTree(subject, request.place)
+    const watch = await watchTree(subject, request.worktree)
     const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
     const checks = await runAllGates({ request, deps, subject, objects, ignored, watch, asRow })
     await watch?.end()
@@ -57,14 +57,14 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
     isPassed = result.status === 'passed'
     return result
   } finally {
-    if (request.place) await endGates(request.place, { aside, began, isPassed })
+    if (request.worktree) await endGates(request.worktree, { aside, began, isPassed })
   }
 }
 
 /** Checks for changes that a person has to look at before any result can be trusted, unless they allow them by name. */
 async function checkRepository(
   { folder }: VerifiedTree,
-  { place: worktree, gates }: VerifyRequest,
+  { worktree, gates }: VerifyRequest,
 ): Promise<GateCheck | undefined> {
   const findings = worktree && folder ? await checkSharedRepository(worktree, folder) : []
   if (findings.length === 0) return undefined
@@ -74,10 +74,10 @@ async function checkRepository(
 /** Sets aside what the base and the work hold, for all that compares them; or finds that some of it was exchanged. */
 async function hashEnds(
   { commit, tree, folder }: VerifiedTree,
-  { place, began }: VerifyRequest,
+  { worktree, began }: VerifyRequest,
   { paths }: VerifyDeps,
 ): Promise<{ objects?: HashedObjects; forged?: GateCheck }> {
-  const [base, head, top] = [place?.base ?? began, commit ?? tree, place?.top ?? folder?.top]
+  const [base, head, top] = [worktree?.base ?? began, commit ?? tree, worktree?.top ?? folder?.top]
   if (base === undefined || head === null || top === undefined) return {}
   const hashed = await hashObjects(top, [base, head], paths.run)
   if ('objects' in hashed) return hashed

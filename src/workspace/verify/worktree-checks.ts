@@ -54,7 +54,7 @@ export interface CleanWorktree {
  * setting or a `.env` would decide what the gates find.
  */
 export async function cleanWorktree(request: VerifyRequest, context: CleanContext): Promise<CleanWorktree> {
-  const { place: worktree } = request
+  const { worktree } = request
   if (!worktree) return { checks: [], aside: [] }
   await removeCaches(worktree, context.ignored)
   const aside: string[] = []

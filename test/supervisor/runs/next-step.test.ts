@@ -10,7 +10,7 @@ const QUIET: RunFacts = {
   iterations: 0,
   limit: undefined,
   parallel: 1,
-  stopping: undefined,
+  beginsNothing: undefined,
   gaveUp: undefined,
 }
 
@@ -37,7 +37,7 @@ const TABLE: [string, Partial<RunFacts>, string][] = [
   ['the limit is reached and one waits for a person', { waiting: 1, iterations: 1, limit: 1 }, 'limit_reached'],
   ['the same while one is at work', { waiting: 1, working: 1, iterations: 2, limit: 2 }, 'wait'],
   ['the same where one goes on without an answer', { waiting: 1, heldUp: 1, iterations: 1, limit: 1 }, 'wait'],
-  ['the same while the run is paused', { waiting: 1, iterations: 1, limit: 1, stopping: 'paused' }, 'wait'],
+  ['the same while the run is paused', { waiting: 1, iterations: 1, limit: 1, beginsNothing: 'paused' }, 'wait'],
   ['its budget is spent', { counts: { ready: 2 }, spent: 'it is spent' }, 'limit_reached'],
   [
     'its budget is spent and one waits for more',
@@ -46,9 +46,9 @@ const TABLE: [string, Partial<RunFacts>, string][] = [
   ],
   ['its budget is spent while one is at work', { counts: { ready: 2 }, working: 1, spent: 'it is spent' }, 'wait'],
   ['its budget is spent with the last task', { counts: { done: 4 }, spent: 'it is spent' }, 'complete'],
-  ['a person stops it after what is at work', { counts: { ready: 2 }, working: 1, stopping: 'after current' }, 'wait'],
-  ['and then', { counts: { ready: 2 }, stopping: 'after current' }, 'interrupted'],
-  ['a paused one stands still', { counts: { ready: 2 }, stopping: 'paused' }, 'wait'],
+  ['a person stops it after what is at work', { counts: { ready: 2 }, working: 1, beginsNothing: 'after current' }, 'wait'],
+  ['and then', { counts: { ready: 2 }, beginsNothing: 'after current' }, 'interrupted'],
+  ['a paused one stands still', { counts: { ready: 2 }, beginsNothing: 'paused' }, 'wait'],
   ['the agent gave up', { counts: { ready: 2 }, gaveUp: 'no way' }, 'failure'],
 ]
 
@@ -73,7 +73,7 @@ test('a run neither ends while something works nor begins more than it may', () 
     iterations: count,
     limit: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
     parallel: fc.integer({ min: 1, max: 3 }),
-    stopping: fc.constantFrom('after current', 'paused', undefined),
+    beginsNothing: fc.constantFrom('after current', 'paused', undefined),
     gaveUp: fc.constantFrom('no way', undefined),
   })
   fc.assert(
@@ -87,7 +87,7 @@ test('a run neither ends while something works nor begins more than it may', () 
       if (step.do === 'begin') {
         assert.ok(given.working < given.parallel && given.counts.ready > 0)
         assert.ok(given.limit === undefined || given.iterations < given.limit)
-        assert.equal(given.stopping ?? given.gaveUp, undefined)
+        assert.equal(given.beginsNothing ?? given.gaveUp, undefined)
       }
     }),
   )

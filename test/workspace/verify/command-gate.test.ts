@@ -158,7 +158,7 @@ test('a tree that was verified is known when it becomes a base', async t => {
   const first = await verify(work.request({}, { commands: COMMANDS }), work.deps())
   const worktree = { ...work.worktree, base: first.commit ?? '' }
   work.write('b.txt', 'b\n')
-  const second = await verify(work.request({ place: worktree, round: 2 }, { commands: COMMANDS }), work.deps())
+  const second = await verify(work.request({ worktree, round: 2 }, { commands: COMMANDS }), work.deps())
   assert.equal(second.checks.find(({ kind }) => kind === 'regression')?.cached, true)
 })
 

@@ -60,7 +60,7 @@ function runVerify(options: {
   return verify(
     {
       ...{
-        place: worktree,
+        worktree,
         directory: worktree.directory,
         plan: [],
         openChildren: 0,

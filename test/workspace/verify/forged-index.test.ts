@@ -131,11 +131,11 @@ test('a tracked file whose name is not UTF-8 stays in the commit as the gates se
   work.git('commit', '-qm', 'with an odd name')
   const worktree = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
   work.write('a.txt', 'b\n')
-  const honest = await verify(work.request({ place: worktree }, { commands: { test: SHOW } }), work.deps())
+  const honest = await verify(work.request({ worktree }, { commands: { test: SHOW } }), work.deps())
   assert.equal(honest.status, 'passed', JSON.stringify(honest.findings))
   assert.equal(work.git('diff', '--name-only', worktree.base, honest.commit ?? ''), 'a.txt', 'nothing was deleted')
   writeFileSync(file, 'echo other\n')
-  const changed = await verify(work.request({ place: worktree, round: 2 }, { commands: { test: SHOW } }), work.deps())
+  const changed = await verify(work.request({ worktree, round: 2 }, { commands: { test: SHOW } }), work.deps())
   assert.match(work.git('diff', worktree.base, changed.commit ?? ''), /^\+echo other$/m)
   assert.equal(changed.status, 'failed')
   assert.match(

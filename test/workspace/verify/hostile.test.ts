@@ -91,7 +91,7 @@ test('in a project without a worktree the change is looked at too, from what it 
   assert.ok(folder)
   const began = await nameWorkTree(folder)
   work.write('test/a.test.ts', WEAK)
-  const request = work.request({ place: undefined, began }, { commands: { test: 'true' } })
+  const request = work.request({ worktree: undefined, began }, { commands: { test: 'true' } })
   const result = await verify(request, work.deps())
   assert.equal(result.status, 'failed')
   assert.ok(result.findings.some(({ code }) => code.startsWith('test.')))
@@ -125,7 +125,7 @@ test('in a project without a worktree, tests that passed when the work began mus
   work.write('two.mjs', 'export const two = 3\n')
   const commands = { test: `${process.execPath} --test --test-reporter=tap` }
   const before = work.git('worktree', 'list')
-  const result = await verify(work.request({ place: undefined, began }, { commands }), work.deps())
+  const result = await verify(work.request({ worktree: undefined, began }, { commands }), work.deps())
   const regression = result.checks.find(({ kind }) => kind === 'regression')
   assert.deepEqual(
     [regression?.status, regression?.findings.map(({ code }) => code)],

@@ -252,7 +252,7 @@ async function look({ world, worktree, base }: At, command: string, allow: strin
   return verify(
     {
       ...{
-        place: { ...worktree, base: base ?? common },
+        worktree: { ...worktree, base: base ?? common },
         directory: worktree.directory,
         plan: [],
         openChildren: 0,

@@ -84,9 +84,9 @@ test('a submodule that a command moves cannot be restored, so that nobody trusts
   work.git('update-index', '--add', '--cacheinfo', `160000,${work.git('-C', 'lib', 'rev-parse', 'HEAD')},lib`)
   work.git('commit', '-qm', 'with a submodule')
   await noteReady(work.worktree.top) // it was filled by the set-up
-  const place = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
+  const worktree = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
   const { status, findings } = await verify(
-    work.request({ place }, { commands: { build: `${commit} second` } }),
+    work.request({ worktree }, { commands: { build: `${commit} second` } }),
     work.deps(),
   )
   assert.equal(status, 'broken')
@@ -197,7 +197,7 @@ test('in a project itself nothing is committed or put back, and the tree has a n
   work.write('b.txt', 'b\n')
   const before = work.git('rev-parse', 'HEAD')
   const result = await verify(
-    work.request({ place: undefined }, { commands: { test: 'echo x >a.txt; cat b.txt' } }),
+    work.request({ worktree: undefined }, { commands: { test: 'echo x >a.txt; cat b.txt' } }),
     work.deps(),
   )
   assert.equal(result.commit, null)
@@ -211,7 +211,7 @@ test('in a project itself nothing is committed or put back, and the tree has a n
 test('without git the commands run, and nothing has a name', async t => {
   const work = await openVerifyFixture(t)
   rmSync(join(work.worktree.top, '.git'))
-  const result = await verify(work.request({ place: undefined }, { commands: { test: 'cat a.txt' } }), work.deps())
+  const result = await verify(work.request({ worktree: undefined }, { commands: { test: 'cat a.txt' } }), work.deps())
   assert.deepEqual([result.status, result.tree], ['passed', null])
 })
 

@@ -51,7 +51,7 @@ export async function openVerifyFixture(
     write: (path, text) => put(top, { [path]: text }),
     request: (more, gates) => ({
       ...{
-        place: worktree,
+        worktree,
         directory: worktree.directory,
         plan: [],
         openChildren: 0,
