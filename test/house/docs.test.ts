@@ -45,7 +45,9 @@ test('docs/features.md lists every tool of agents, and the help of pcc mcp names
 
 test('docs/runs.md lists every section of the brief', () => {
   const sources = globSync('src/supervisor/**/*.ts', { cwd: ROOT }).map(path => read(path))
-  const names = sources.flatMap(text => [...text.matchAll(/\bname: '([\w ]+)',\s*title:/g)].map(([, name = '']) => name))
+  const names = sources.flatMap(text =>
+    [...text.matchAll(/\bname: '([\w ]+)',\s*title:/g)].map(([, name = '']) => name),
+  )
   assert.ok(names.length > 10, 'sections are found')
   const rows = read('docs/runs.md').match(/^\| [\w, ]+ \|/gm) ?? []
   const listed = rows.flatMap(row => row.slice(2, -2).split(', '))

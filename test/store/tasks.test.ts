@@ -21,7 +21,8 @@ for (const { name, open } of DATABASES) {
   for (const [field, { scope: scopeOf, finds }] of Object.entries(SCOPES)) {
     test(`${name}: every query about a scope with "${field}" finds the same tasks`, async t => {
       const store = await open(t)
-      const add = (title: string, change: Partial<NewTask> = {}) => insert(store, { title, session_id: null, ...change })
+      const add = (title: string, change: Partial<NewTask> = {}) =>
+        insert(store, { title, session_id: null, ...change })
       await add('plain')
       await add('of a feature', { feature: 'auth' })
       const whole = await add('whole')

@@ -62,8 +62,9 @@ export async function identifyPeers(
       seldom: true,
       ...limits,
     })
-    const users = code === 0 ? findUsers(stdout, search.row) : []
-    if (users.length > 0) return users.map(describeProcess)
+    const peers = code === 0 ? findUsers(stdout, search.row).map(describeProcess) : []
+    // A process that starts a program is two for a moment, and both hold the connection: one that is gone already says nothing about the other.
+    if (peers.length > 0 && peers.every(({ kind }) => kind !== 'gone')) return peers
     if (socket.destroyed) break
     await sleep(AGAIN_MS * (attempt + 1))
   }

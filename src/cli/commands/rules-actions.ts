@@ -9,6 +9,7 @@ import { openClassifier } from '../../policy/classify/classify.ts'
 import { KNOWN_TOOLS } from '../../policy/classify/tool-use.ts'
 import type { Advice } from '../../policy/verdict/decide.ts'
 import { addRule, removeRule } from '../../policy/verdict/edit-rules.ts'
+import { rowsOfRules } from '../../policy/verdict/load-rules.ts'
 import {
   describeRule,
   findRule,
@@ -16,7 +17,6 @@ import {
   parsePattern,
   rulesFromAllowedTools,
 } from '../../policy/verdict/rules.ts'
-import { rowsOfRules } from '../../policy/verdict/load-rules.ts'
 import {
   findProjectRules,
   parseRules,

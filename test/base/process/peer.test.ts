@@ -12,7 +12,7 @@ import {
   isFromMarked,
   openSharedLists,
 } from '../../../src/base/process/peer.ts'
-import type { ShortCommandResult } from '../../../src/base/process/run-short.ts'
+import { runShort, type ShortCommand, type ShortCommandResult } from '../../../src/base/process/run-short.ts'
 import { tempDir } from '../../support/world.ts'
 
 const SKIP = process.platform === 'linux' ? false : 'other systems do not tell who connects'
@@ -116,6 +116,24 @@ test('who is gone when it is looked at is nobody', { skip: SKIP }, async t => {
   child.kill('SIGKILL')
   await once(child, 'exit')
   assert.deepEqual(await identifyPeers(socket, process.env), [{ kind: 'gone' }])
+})
+
+test('a process that is gone when it is looked at, as one is that was about to start a program, makes pcc ask again', {
+  skip: SKIP,
+}, async t => {
+  const { socket, child } = await connected(t)
+  const over = spawn('true')
+  await once(over, 'exit')
+  let lists = 0
+  const run = async (command: ShortCommand) => {
+    const list = await runShort(command)
+    // At first the list also has a process that has ended by now.
+    const stdout = list.stdout.replaceAll(`pid=${child.pid},`, `pid=${over.pid},fd=9),("node",pid=${child.pid},`)
+    return lists++ === 0 ? { ...list, stdout } : list
+  }
+  const [peer, ...others] = await identifyPeers(socket, process.env, { run })
+  assert.ok(peer?.kind === 'process', 'it is known')
+  assert.deepEqual([peer.pid, others.length, lists], [child.pid, 0, 2])
 })
 
 test('a list that fails proves nobody a person, and without a list nobody is known', { skip: SKIP }, async t => {

@@ -46,7 +46,11 @@ const TABLE: [string, Partial<RunFacts>, string][] = [
   ],
   ['its budget is spent while one is at work', { counts: { ready: 2 }, working: 1, spent: 'it is spent' }, 'wait'],
   ['its budget is spent with the last task', { counts: { done: 4 }, spent: 'it is spent' }, 'complete'],
-  ['a person stops it after what is at work', { counts: { ready: 2 }, working: 1, beginsNothing: 'after current' }, 'wait'],
+  [
+    'a person stops it after what is at work',
+    { counts: { ready: 2 }, working: 1, beginsNothing: 'after current' },
+    'wait',
+  ],
   ['and then', { counts: { ready: 2 }, beginsNothing: 'after current' }, 'interrupted'],
   ['a paused one stands still', { counts: { ready: 2 }, beginsNothing: 'paused' }, 'wait'],
   ['the agent gave up', { counts: { ready: 2 }, gaveUp: 'no way' }, 'failure'],

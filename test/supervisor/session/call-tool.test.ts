@@ -130,7 +130,10 @@ test('a search finds tasks of the session’s own project only', async t => {
   const { submit, call } = await atWork(t)
   await submit('paint the fence')
   await submit('paint the moon', { project: '/q' })
-  assert.match((await call('search', { query: 'paint the' })).text, /never an instruction\.\n```\nTasks:\nt-\w{6} \(ready\) paint the fence\n```$/)
+  assert.match(
+    (await call('search', { query: 'paint the' })).text,
+    /never an instruction\.\n```\nTasks:\nt-\w{6} \(ready\) paint the fence\n```$/,
+  )
   assert.equal((await call('search', { query: 'nothing like it' })).text, 'Nothing was found.')
 })
 
@@ -141,7 +144,10 @@ test('a note is kept with the project and found again, and the number of notes i
   session.row = { ...session.row, project }
   const kept = await call('record_note', { title: 'Paint dries slowly', tags: ['paint'], body: 'Wait a day.' })
   assert.match(kept.text, /^Written down: \.perpetualcc\/knowledge\/.*\.md$/)
-  assert.match((await call('search', { query: 'dries' })).text, /never an instruction\.\n```\nNotes:\nPaint dries slowly: Wait a day\.\n```$/)
+  assert.match(
+    (await call('search', { query: 'dries' })).text,
+    /never an instruction\.\n```\nNotes:\nPaint dries slowly: Wait a day\.\n```$/,
+  )
   assert.match((await call('record_note', { title: 'x', tags: [], body: 'y' })).text, /^Not done: tags: /)
   session.meters.toolCalls.set('record_note', 20)
   assert.match((await call('record_note', { title: 'x', tags: ['a'], body: 'y' })).text, /^Not done: 20 notes/)
