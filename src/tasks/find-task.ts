@@ -5,6 +5,8 @@ import type { Store, Tx } from '../store/store.ts'
 /** Where a task is looked for first; a reference of the form `project#name` says it itself. */
 interface FindOptions {
   project?: string | undefined
+  /** Tasks of other projects count as not there: whoever asks may not know of them. */
+  only?: boolean | undefined
   tx?: Tx | undefined
 }
 
@@ -15,7 +17,7 @@ interface FindOptions {
 export async function findTask(reference: string, store: Store, options: FindOptions = {}): Promise<Task> {
   const readings = readReference(reference, options.project)
   for (const reading of readings) {
-    const found = await lookUpTask(reading, store, options.tx)
+    const found = await lookUpTask(reading, store, options)
     if (found) return found
   }
   throw new AppError('task_not_there', { ref: readings.at(-1)?.ref ?? reference })
@@ -36,18 +38,22 @@ function readReference(reference: string, project: string | undefined): Reading[
   return marks.map(at => ({ project: reference.slice(0, at), ref: reference.slice(at + 1), isOneOfSeveral }))
 }
 
-async function lookUpTask(reading: Reading, { tasks }: Store, tx: Tx | undefined): Promise<Task | undefined> {
-  const { project, ref, isOneOfSeveral } = reading
+async function lookUpTask(
+  { project, ref, isOneOfSeveral }: Reading,
+  { tasks }: Store,
+  { project: asking, only = false, tx }: FindOptions,
+): Promise<Task | undefined> {
+  const isSeen = (task: Task) => !only || task.project === asking
   const word = ref.trim().toLowerCase()
   const id = word.startsWith('t-') ? word : `t-${word}`
   const exact = id.length === 8 ? await tasks.get(id, tx) : undefined
-  if (exact) return exact
-  const named = word === '' ? [] : await tasks.named(ref.trim(), tx)
+  if (exact) return isSeen(exact) ? exact : undefined
+  const named = word === '' ? [] : (await tasks.named(ref.trim(), tx)).filter(isSeen)
   // A file that was imported as a copy gives its names to the newest tasks.
   const own = named.findLast(task => task.project === project)
   if (own) return own
   const isId = /^t-[0-9a-f]{1,5}$/.test(id)
-  const beginning = isId ? await tasks.beginning(id, tx) : []
+  const beginning = isId ? (await tasks.beginning(id, tx)).filter(isSeen) : []
   const meant = isOneOfSeveral ? beginning.filter(task => task.project === project) : beginning
   const [first, ...others] = [...meant, ...named]
   if (!first || others.length === 0) return first

@@ -34,6 +34,8 @@ export interface NewTaskRequest {
   over?: OverState | undefined
   /** It may come after a cancelled task, as it did elsewhere. */
   asItWas?: boolean | undefined
+  /** Whoever asks may not know of other projects: `after` and `parent` are looked for in this one only. */
+  only?: boolean | undefined
   /** Who asked for it: `cli` by default. */
   actor?: string | undefined
 }
@@ -41,9 +43,9 @@ export interface NewTaskRequest {
 /** Stores a task, its blockers and the event, in the caller's transaction. */
 export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Promise<Task> {
   const { store, clock, tx } = deps
-  const { session_id, project, priority = 0, max_retries = null, over } = request
+  const { session_id, project, only, priority = 0, max_retries = null, over } = request
   const blockers = await findBlockers(request, deps)
-  const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, { project, tx })
+  const parent = request.parent === undefined ? undefined : await findTask(request.parent, store, { project, only, tx })
   if (parent) {
     refuseAsParent(parent, project)
     await refuseCycle(parent, blockers, deps)
@@ -102,11 +104,11 @@ export async function submitTask(request: NewTaskRequest, deps: TasksTxDeps): Pr
 
 /** The blockers of a new task, each once. A cancelled task will never be done, so nothing new can come after it. */
 async function findBlockers(request: NewTaskRequest, { store, tx }: TasksTxDeps): Promise<Task[]> {
-  const { session_id: session, project, asItWas } = request
+  const { session_id: session, project, only, asItWas } = request
   const blockers = new Map<string, Task>()
   for (const ref of request.after ?? []) {
     const blocker = await (session === null
-      ? findTask(ref, store, { project, tx })
+      ? findTask(ref, store, { project, only, tx })
       : resolveTask({ ref, session }, store, tx))
     refuseForeignBlocker({ id: NEW, project, session_id: session, run_id: null }, blocker)
     if (blocker.state === 'cancelled' && !asItWas)

@@ -32,7 +32,7 @@ export interface Tasks {
   transition(id: string, move: Move, tx: Tx): Promise<Task>
   /** Sets the state that a person orders, whatever the current state is. */
   force(task: Task, forced: ForcedState, tx: Tx): Promise<Task>
-  update(task: Task, changes: UpdateTask, tx: Tx): Promise<Task>
+  update(task: Task, changes: UpdateTask & { only?: boolean | undefined }, tx: Tx): Promise<Task>
   /** Removes a task; with `cascade` also everything that depends on it. Throws `task_needed`. */
   remove(task: Task, options: { cascade: boolean }, tx: Tx): Promise<Task[]>
   /** Makes a task that has not begun come after another one. Throws `task_cycle`. */
@@ -42,7 +42,7 @@ export interface Tasks {
   /** Finds a task by its id, or by the beginning of an id or title that matches only one task of the session. */
   resolve(ref: string, session: string, tx?: Tx): Promise<Task>
   /** Finds a task of any session, as `findTask` does. Throws `task_not_there`, `task_ambiguous`. */
-  find(ref: string, tx?: Tx, project?: string): Promise<Task>
+  find(ref: string, tx?: Tx, project?: string, only?: boolean): Promise<Task>
   /** How many tasks of a scope are in each state. */
   counts(scope: TaskScope, tx?: Tx): Promise<Partial<Record<TaskState, number>>>
   /** The open tasks of a session, in the order in which they will run; the one at work first. */
@@ -72,7 +72,7 @@ export function openTasks(deps: TasksDeps): Tasks {
     addDependency: (id, blocker, tx) => addTaskDependency(id, blocker, { ...deps, tx }),
     removeDependency: (id, blocker, tx) => removeTaskDependency(id, blocker, { ...deps, tx }),
     resolve: (ref, session, tx) => resolveTask({ ref, session }, store, tx),
-    find: (ref, tx, project) => findTask(ref, store, { project, tx }),
+    find: (ref, tx, project, only) => findTask(ref, store, { project, only, tx }),
     counts: (scope, tx) => store.tasks.counts(scope, tx),
     queue: (session, tx) => readTaskQueue(session, store, tx),
     list: filter => readTaskViews(filter, store),

@@ -6,8 +6,12 @@ import { setParent } from './graph.ts'
 import { eventSubject, type Move, moveTask, type TasksTxDeps } from './transition.ts'
 import { acceptanceColumn, labelsColumn, pathsColumn } from './view.ts'
 
-/** Changes the fields of a task that a person may edit; its state is not among them. */
-export async function updateTask(task: Task, changes: UpdateTask, deps: TasksTxDeps): Promise<Task> {
+/** Changes the fields of a task that a person may edit; its state is not among them. `only`: as in `findTask`. */
+export async function updateTask(
+  task: Task,
+  { only, ...changes }: UpdateTask & { only?: boolean | undefined },
+  deps: TasksTxDeps,
+): Promise<Task> {
   const { store, tx } = deps
   const { parent, labels, acceptance, paths, budget, ...plain } = changes
   const patch: Partial<Task> = {
@@ -22,7 +26,7 @@ export async function updateTask(task: Task, changes: UpdateTask, deps: TasksTxD
   if (parent !== undefined)
     await setParent(
       changed,
-      parent === null ? undefined : await findTask(parent, store, { project: task.project, tx }),
+      parent === null ? undefined : await findTask(parent, store, { project: task.project, only, tx }),
       deps,
     )
   const fields = Object.keys(omitUndefined(changes))

@@ -1,3 +1,4 @@
+import type { Caller } from '../../domain/access.ts'
 import type { TASK_ROUTES } from '../../domain/api-v1/task-routes.ts'
 import type { TaskView } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
@@ -41,10 +42,12 @@ export function taskHandlers(
     if (!before) looking.set(path, found)
     return found
   }
+  /** A key for one project does not learn what is in others. */
+  const isBound = ({ project }: Caller) => project !== null
   return {
-    async createTask({ body }) {
+    async createTask({ body, caller }) {
       const project = await projectAt(projectIn(body))
-      return new JsonText(await queue.add(project, () => actions.submit({ ...body, project })))
+      return new JsonText(await queue.add(project, () => actions.submit({ ...body, project, only: isBound(caller) })))
     },
     async listTasks({ query: { cursor, limit, ...query }, caller }) {
       const filter = await toTaskFilter({ ...query, limit: limit + 1 }, daemon)
@@ -63,7 +66,7 @@ export function taskHandlers(
     readTaskNeighbours: async ({ params, caller }) => tasks.detail(await reach.task(params.task, caller)),
     async updateTask({ params, body, caller, ifMatch }) {
       const { id } = await reach.task(params.task, caller)
-      return actions.update(id, body, unchanged(ifMatch))
+      return actions.update(id, { ...body, only: isBound(caller) }, unchanged(ifMatch))
     },
     async moveTask({ params, body: { to, reason }, caller, ifMatch }) {
       if (to === 'done') requireScope(caller, 'decide')
@@ -86,7 +89,7 @@ export function taskHandlers(
       const task = await reach.task(params.task, caller)
       return graph.unlink(task.id, (await reach.task(params.blocker, caller)).id, unchanged(ifMatch))
     },
-    importTasks: async ({ body }) => graph.import({ ...body, project: projectIn(body) }),
+    importTasks: async ({ body, caller }) => graph.import({ ...body, project: projectIn(body), only: isBound(caller) }),
     async readTaskLog({ params, query, caller }) {
       const events = await readTaskEvents(await reach.task(params.task, caller), daemon)
       return pageOfList(events, query, ({ id }) => String(id))

@@ -50,9 +50,9 @@ export function graphActions(daemon: DaemonContext) {
         const [task, blocker] = await ends(ref, before, { tx, check })
         return tasks.view(await tasks.removeDependency(task, blocker, tx), tx)
       }),
-    async import({ project, tasks: imported, ...options }: ImportTasks): Promise<ImportReply> {
-      const { copy = false, update = false, file } = options
-      const where = { project: await realOrGiven(project), copy, update, file }
+    async import({ project, tasks: imported, ...options }: ImportTasks & { only?: boolean }): Promise<ImportReply> {
+      const { copy = false, update = false, file, only } = options
+      const where = { project: await realOrGiven(project), copy, update, file, only }
       const deps = { store, clock: systemClock }
       const { added, updated, same, over, byTitle } = options.dry_run
         ? await tryImport(imported, where, deps)

@@ -30,14 +30,14 @@ export function taskActions(daemon: Pick<DaemonContext, 'store' | 'supervisor'>)
     return task
   }
   return {
-    /** Adds a task to a project, which is named by its real path. Returns it as JSON. */
-    submit: ({ description, ...rest }: SubmitTask): Promise<string> =>
+    /** Adds a task to a project, which is named by its real path. Returns it as JSON. `only`: as in `findTask`. */
+    submit: ({ description, ...rest }: SubmitTask & { only?: boolean }): Promise<string> =>
       store.share(async tx => {
         const text = description ?? ''
         const { id } = await tasks.submit({ ...rest, session_id: null, text, actor: 'human' }, tx)
         return readTaskJson(id, store, tx)
       }),
-    async update(ref: string, changes: UpdateTask, check?: CheckTask): Promise<TaskView> {
+    async update(ref: string, changes: UpdateTask & { only?: boolean }, check?: CheckTask): Promise<TaskView> {
       const changed = await store.transaction(async tx => {
         const task = await find(ref, check, tx)
         return tasks.view(await tasks.update(task, changes, tx), tx)

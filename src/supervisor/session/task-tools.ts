@@ -117,6 +117,7 @@ export async function addTask({ description, ...task }: NewTask, call: SessionCo
         feature: own.feature ?? undefined,
         labels: [BY_AGENT, bySession(live.id)],
         actor: 'agent',
+        only: true,
       },
       tx,
     )
@@ -132,10 +133,8 @@ export async function addDependency(edge: { task: string; after: string }, call:
     await refuseStale(live, tx)
     const own = await ownTask(call, tx)
     const added = await listAdded(call, tx)
-    const task = await tasks.find(taskIdOf(edge.task, added), tx)
-    const after = await tasks.find(taskIdOf(edge.after, added), tx)
-    if (task.project !== own.project || after.project !== own.project)
-      return replyRefused('it is a task of another project')
+    const find = (ref: string) => tasks.find(taskIdOf(ref, added), tx, own.project, true)
+    const [task, after] = [await find(edge.task), await find(edge.after)]
     if (!belongsToSamePlan(task, own, live.id)) return replyRefused(`${task.id} does not belong to what you work on`)
     await tasks.addDependency(task.id, after.id, tx)
     return replyDone(`${task.id} comes after ${after.id}.`)

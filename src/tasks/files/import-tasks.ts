@@ -12,6 +12,8 @@ export interface ImportOptions {
   copy: boolean
   /** The tasks come from a file that may have been imported before: those that are there are updated, and names in it are kept. */
   update?: boolean
+  /** As in `findTask`. */
+  only?: boolean | undefined
   /** The file as the person named it, for errors. */
   file?: string | undefined
 }
@@ -30,7 +32,7 @@ export interface ImportResult {
 /** Stores all tasks of a file in the caller's transaction, or none. */
 export async function importTasks(
   tasks: readonly ImportedTask[],
-  { project, copy, update = false, file = 'the file' }: ImportOptions,
+  { project, copy, update = false, only, file = 'the file' }: ImportOptions,
   deps: TasksTxDeps,
 ): Promise<ImportResult> {
   refuseDuplicates(tasks, file)
@@ -41,7 +43,7 @@ export async function importTasks(
     ])
   }
   const known = update && !copy ? await matchTasks(tasks, project, deps) : NONE_KNOWN
-  await refuseUnknown(tasks, { ...known, file }, deps)
+  await refuseUnknown(tasks, { ...known, file, project, only }, deps)
   const taken = await findTakenIds(
     tasks.filter(task => !known.matches.has(task)),
     deps,
@@ -74,7 +76,7 @@ export async function importTasks(
         ...rest,
         ...referenced(wanted),
         session_id: null,
-        project,
+        ...{ project, only },
         text: description,
         id: keepsId ? id : undefined,
         alias: wanted.alias ?? (update && isName(id) && !OWN_ID.test(id) ? id : undefined),
@@ -118,16 +120,19 @@ function refuseDuplicates(tasks: readonly ImportedTask[], file: string): void {
 /** Refuses references to tasks that are neither in the file nor in the store. */
 async function refuseUnknown(
   tasks: readonly ImportedTask[],
-  { idOf, file }: KnownTasks & { file: string },
+  { idOf, file, project, only }: KnownTasks & { file: string } & Pick<ImportOptions, 'project' | 'only'>,
   { store, tx }: TasksTxDeps,
 ): Promise<void> {
+  const isSeen = async (id: string) => {
+    const task = await store.tasks.get(id, tx)
+    return task !== undefined && (!only || task.project === project)
+  }
   const names = new Set(tasks.flatMap(({ id }) => id ?? []))
   const problems: FileProblem[] = []
   for (const { line = 0, column, after = [], parent } of tasks) {
     const place = { line, ...(column !== undefined && { column }) }
     for (const name of [...after, ...(parent === undefined ? [] : [parent])]) {
-      if (names.has(name) || idOf(name) !== undefined || (OWN_ID.test(name) && (await store.tasks.get(name, tx))))
-        continue
+      if (names.has(name) || idOf(name) !== undefined || (OWN_ID.test(name) && (await isSeen(name)))) continue
       problems.push({ ...place, problem: `no task has the id or title ${JSON.stringify(name.slice(0, 60))}` })
     }
   }

@@ -221,12 +221,18 @@ test('a key reads, works or decides as its scope says, and only in its project',
     ['DELETE', `/tasks/${foreign.id}`],
     ['GET', `/tasks/${foreign.id}/diff`],
     ['POST', `/tasks/${task.id}/dependencies`, { after: foreign.id }],
+    ['POST', '/tasks', { title: 'x', after: [foreign.id] }],
+    ['POST', '/tasks', { title: 'x', parent: foreign.id.slice(0, 7) }],
+    ['PATCH', `/tasks/${task.id}`, { parent: foreign.id }],
     ['GET', `/tasks?under=${foreign.id}`],
     ['GET', `/worktrees/${foreign.id}`],
     ['GET', `/journal?task=${foreign.id}`],
   ]
   for (const [method, path, body] of refused)
     assert.deepEqual(codeOf(await bound.call(method, path, { body })), [404, 'task_not_there'], `${method} ${path}`)
+  const imported = await bound.call('POST', '/tasks/import', { body: { tasks: [{ title: 'x', after: [foreign.id] }] } })
+  assert.deepEqual(codeOf(imported), [400, 'tasks_wrong'])
+  assert.doesNotMatch(JSON.stringify(imported.body), /Theirs|elsewhere/)
   for (const path of [
     'tasks',
     'runs',

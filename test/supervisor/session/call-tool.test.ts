@@ -80,8 +80,14 @@ test('malformed input, other tasks and tools that the session does not have are 
   assert.match(await reply('add_task', { title: 'x', project: '/q' }), /project/, 'an agent cannot choose the project')
   assert.match(await reply('add_task', { title: 'x'.repeat(201) }), /^Not done: title: /)
   assert.match(await reply('add_task', 'text'), /^Not done: /)
-  assert.match(await reply('add_task', { title: 'x', after: [elsewhere.id] }), /another project/)
-  assert.match(await reply('add_dependency', { task: elsewhere.id, after: beside.id }), /another project/)
+  // Neither a whole id nor the beginnings of ids tell an agent what there is in other projects.
+  for (const ref of [elsewhere.id, elsewhere.id.slice(0, 5), elsewhere.id.slice(2, 3)]) {
+    for (const said of [
+      await reply('add_task', { title: 'x', after: [ref] }),
+      await reply('add_dependency', { task: ref, after: beside.id }),
+    ])
+      assert.ok(/There is no task|could be any of/.test(said) && !/theirs|\/q/.test(said), said)
+  }
   assert.match(
     await reply('add_dependency', { task: beside.id, after: beside.id }),
     /does not belong to what you work on/,
