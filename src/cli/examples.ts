@@ -154,7 +154,11 @@ export const EXAMPLES: Record<string, readonly string[]> = {
   config: ['pcc config show', 'pcc config set sessions.max_concurrent 2', 'pcc config get agents.default'],
   'config show': ['pcc config show', 'pcc config show --origin', 'pcc config show --project ./api --json'],
   'config get': ['pcc config get sessions.max_concurrent', 'pcc config get gates.test --project ./api'],
-  'config set': ['pcc config set sessions.max_concurrent 2', 'pcc config set agents.unattended mine,yours'],
+  'config set': [
+    'pcc config set sessions.max_concurrent 2',
+    'pcc config set agents.unattended mine,yours',
+    'pcc config set merge.target develop --project',
+  ],
   'config reset': ['pcc config reset sessions.max_concurrent', 'pcc config reset --yes'],
   'config brain': [
     'pcc config brain ollama --model llama3',

@@ -39,6 +39,12 @@ export const SYSTEM_ERRORS = {
     says: '{key} cannot be edited safely in {file}, because of the way the file is written.',
     next: 'Edit the file by hand; nothing was changed.',
   },
+  setting_not_of_projects: {
+    exit: 2,
+    http: 400,
+    says: 'The file of a project may not set {key}: it belongs to you and not to a project.',
+    next: 'Set it for all projects, without --project: pcc config set {key} …',
+  },
   setting_invalid: {
     exit: 2,
     http: 400,

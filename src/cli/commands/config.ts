@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import type { RecordChange } from '../../base/accepted-file.ts'
 import { type AppPaths, appPathsFor } from '../../base/app-paths.ts'
@@ -5,7 +6,7 @@ import { findProjectFile, variableIn } from '../../domain/config/layers.ts'
 import { loadConfig, refuseWrongHome } from '../../domain/config/load.ts'
 import { findSetting } from '../../domain/config/parse-setting.ts'
 import { fillSecrets } from '../../domain/config/secret-references.ts'
-import { isInForce, isSettingKey } from '../../domain/config/settings.ts'
+import { isInForce, isSettingKey, type SettingKey } from '../../domain/config/settings.ts'
 import { BRAIN_KINDS, type BrainKind } from '../../domain/option-values.ts'
 import { type CommandContext, commandContext, printers } from '../context.ts'
 import { refuseInSession } from '../options.ts'
@@ -41,12 +42,17 @@ export function addConfigCommand(program: Command): void {
 
   config
     .command('set <key> <value>')
-    .description('Set one value in your config file; separate the items of a list by commas')
+    .description('Set one value in your config file, for all projects; separate the items of a list by commas')
+    .option('--project [dir]', 'in the file of this project instead, and agree to it')
     .option('--json', 'print JSON')
-    .action(async (name: string, text: string, _options: object, command: Command) => {
-      const context = { ...(await plainContext(command)), env: process.env }
+    .action(async (name: string, text: string, options: { project?: string | true }, command: Command) => {
       const key = findSetting(name)
       refuseInSession(process.env, `config set ${key} …`)
+      if (options.project !== undefined) {
+        const path = options.project === true ? '.' : options.project
+        return setInProject({ key, text, path }, await commandContext(command))
+      }
+      const context = { ...(await plainContext(command)), env: process.env }
       const { setSetting } = await import('../../domain/config/edit.ts')
       const record = await recordFor(command)
       const value = maskSecret(key, await setSetting(context.paths, key, text, { record }), false)
@@ -89,6 +95,29 @@ export function addConfigCommand(program: Command): void {
       const project = await findProjectFile('.', process.env['HOME'] ?? '/')
       context.out(context.json ? JSON.stringify({ user: configFile, project: project ?? null }) : configFile)
     })
+}
+
+/** Writes a setting into the file of a project. The person who types it agrees to it, as `pcc trust` would ask. */
+async function setInProject(
+  { key, text, path }: { key: SettingKey; text: string; path: string },
+  { paths, env, json, out }: CommandContext,
+): Promise<void> {
+  const [{ parseSettingText, setInProjectFile }, { trustWritten }, { projectPath }, trust] = await Promise.all([
+    import('../../domain/config/edit.ts'),
+    import('./gates-run.ts'),
+    import('./init/init-project.ts'),
+    import('../../policy/trust/trust.ts'),
+  ])
+  const value = parseSettingText(key, text)
+  const project = projectPath(path, { env, force: true })
+  const home = env['HOME'] ?? '/'
+  const file = (await findProjectFile(project, home)) ?? join(project, '.perpetualcc.toml')
+  const before = await trust.trustStatus(paths, project)
+  setInProjectFile(file, [{ key, value }], home)
+  const left = await trustWritten(before, file, { paths, trust })
+  if (json) return out(JSON.stringify({ key, value, file, agreed: left === undefined }))
+  out(`${key} = ${formatValue(value)}  (in ${file}, for this project)`)
+  out(left ?? 'It counts from now on. Commit the file with your project.')
 }
 
 /** A context that does not read the config file for the data directory, so that an invalid file can still be reset. */

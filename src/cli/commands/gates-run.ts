@@ -1,11 +1,10 @@
-import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { AppError } from '../../base/errors.ts'
-import { replaceFile } from '../../base/files.ts'
 import { neutral, neutralOutput } from '../../base/neutral.ts'
-import { setInToml } from '../../base/toml-edit.ts'
 import { quoteForShell } from '../../base/words.ts'
-import { checkConfigText, findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
+import { setInProjectFile } from '../../domain/config/edit.ts'
+import { findProjectFile, readConfigFile } from '../../domain/config/layers.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import { type Evidence, hasFailed, hasPassed, type TaskGates } from '../../domain/evidence.ts'
 import { GATE_COMMANDS, type GateCommand, type GateProfile } from '../../domain/option-values.ts'
@@ -111,7 +110,7 @@ export async function runGates({ target, only = [], profile, context }: RunGates
 
 const RED_BEFORE =
   'The tests fail before any work. A task that leaves them so waits for you: let the first task mend them.'
-const LET_PASS = 'To let tests fail that failed before: pcc config set gates.known_failures allow'
+const LET_PASS = 'To let tests fail that failed before: pcc config set gates.known_failures allow --project'
 
 /** A project directory, or a task with the directory in which it works. */
 export interface GateTarget {
@@ -196,8 +195,10 @@ export async function detectGates({ path, write, trust: agrees, context }: Detec
   const added = rows.filter(({ outcome }) => outcome === 'written')
   const trust = await import('../../policy/trust/trust.ts')
   const before = await trust.trustStatus(context.paths, project)
-  if (added.length > 0) writeGates(file, added, home)
-  const agreed = agrees && added.length > 0 ? await trustWritten(before, file, { ...context, trust }) : undefined
+  const settings = added.map(({ gate, run }) => ({ key: `gates.${gate}` as const, value: run }))
+  if (added.length > 0) setInProjectFile(file, settings, home)
+  const agreed =
+    agrees && added.length > 0 ? ((await trustWritten(before, file, { ...context, trust })) ?? AGREED) : undefined
   if (context.json) return context.out(JSON.stringify({ project, file, gates: rows }, null, 2))
   for (const line of proposalLines(rows, context)) context.out(line)
   if (rows.length === 0)
@@ -215,15 +216,17 @@ export async function detectGates({ path, write, trust: agrees, context }: Detec
     context.out(`Write them with: pcc gates detect${where} --write`)
 }
 
+const AGREED = 'They check all work from now on. Commit the file with your project.'
+
 /**
- * Agrees to gates that were just written, as `pcc trust` does. The agreement is to these commands: where the project brings in more
- * that waits for it, nothing is agreed to. Returns what is left to do.
+ * Agrees to settings that were just written into the file of a project, as `pcc trust` does. The agreement is to these settings: where the
+ * project brings in more that waits for it, nothing is agreed to. Returns what is left to do, if anything.
  */
-async function trustWritten(
+export async function trustWritten(
   before: TrustStatus,
   file: string,
   { paths, trust }: { paths: CommandContext['paths']; trust: typeof import('../../policy/trust/trust.ts') },
-): Promise<string> {
+): Promise<string | undefined> {
   const { project } = before
   const after = await trust.trustStatus(paths, project)
   const others = trust
@@ -231,10 +234,10 @@ async function trustWritten(
     .filter(path => path !== relative(project, file))
   const isSettled = (before.state === 'nothing-to-trust' || before.state === 'trusted') && !before.git
   if (!isSettled || others.length > 0)
-    return `The project brings in more than these commands. Look at it, then: pcc trust ${quoteForShell(project)}`
+    return `The project brings in more than this. Look at it, then: pcc trust ${quoteForShell(project)}`
   const { recordWith } = await import('./accept.ts')
   await trust.grantTrust(paths, after, { record: recordWith(paths) })
-  return 'They check all work from now on. Commit the file with your project.'
+  return undefined
 }
 
 function describeNothingWritten(rows: readonly { outcome: Outcome }[]): string {
@@ -254,18 +257,6 @@ function decideOutcome({ caution }: GateProposal, before: unknown, write: boolea
 }
 
 /** Sets only these gates in a project's file; the new text is checked before it replaces the file. */
-function writeGates(file: string, rows: readonly GateProposal[], home: string): void {
-  let text = existsSync(file) ? readFileSync(file, 'utf8') : 'version = 1\n'
-  for (const { gate, run } of rows) {
-    const after = setInToml(text, ['gates', gate], run)
-    if (after === undefined) throw new AppError('config_not_edited', { file, key: `gates.${gate}` })
-    text = after
-  }
-  checkConfigText({ path: file, content: text, home })
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o644
-  replaceFile(file, text, mode & 0o777)
-}
-
 function proposalLines(
   rows: readonly (GateProposal & { outcome: Outcome; before?: unknown })[],
   { terminal }: CommandContext,

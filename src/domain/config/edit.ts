@@ -1,4 +1,4 @@
-import { chmodSync, constants, copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, constants, copyFileSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -6,7 +6,7 @@ import { type RecordChange, replaceOwnFile } from '../../base/accepted-file.ts'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { AppError, messageOf } from '../../base/errors.ts'
-import { whileLocked } from '../../base/files.ts'
+import { replaceFile, whileLocked } from '../../base/files.ts'
 import { removeFromToml, setInToml, type TomlValue } from '../../base/toml-edit.ts'
 import { checkConfigText } from './layers.ts'
 import { checkText } from './parse-setting.ts'
@@ -24,9 +24,7 @@ export async function setSetting(
   text: string,
   { record }: EditOptions = {},
 ): Promise<TomlValue> {
-  const checked = checkText(key, text)
-  if (!checked.ok) throw new AppError('setting_invalid', { origin: 'pcc config set', key, problem: checked.problem })
-  const value = toStoredValue(key, checked.value as TomlValue)
+  const value = parseSettingText(key, text)
   await editFile(paths, async file => {
     const before = readText(file) ?? ''
     check(file, before)
@@ -36,6 +34,31 @@ export async function setSetting(
     if (after !== before) await replaceOwnFile({ path: file, before, after }, record)
   })
   return value
+}
+
+/** The value of a setting as a person types it. */
+export function parseSettingText(key: SettingKey, text: string): TomlValue {
+  const checked = checkText(key, text)
+  if (!checked.ok) throw new AppError('setting_invalid', { origin: 'pcc config set', key, problem: checked.problem })
+  return toStoredValue(key, checked.value as TomlValue)
+}
+
+/** Sets keys in the file of a project and changes nothing else. What only a person's own file may set is refused. Somebody has to agree to the file then. */
+export function setInProjectFile(
+  file: string,
+  settings: readonly { key: SettingKey; value: TomlValue }[],
+  home: string,
+): void {
+  let text = readText(file) ?? 'version = 1\n'
+  for (const { key, value } of settings) {
+    if (settingOf(key).project === 'never') throw new AppError('setting_not_of_projects', { key })
+    const after = setInToml(text, key.split('.'), value)
+    if (after === undefined) throw new AppError('config_not_edited', { file, key })
+    text = after
+  }
+  checkConfigText({ path: file, content: text, home })
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o644
+  replaceFile(file, text, mode & 0o777)
 }
 
 /** Removes one key from the user's file and keeps a backup beside it. Returns the backup's path, or undefined if the key was not set. */

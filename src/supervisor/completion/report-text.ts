@@ -1,4 +1,4 @@
-import { lowerFirst } from '../../base/words.ts'
+import { lowerFirst, quoteForShell } from '../../base/words.ts'
 import {
   type Concerns,
   type Finding,
@@ -184,7 +184,7 @@ export function describeConcerns(
   const accept = worktree ? `merge it into ${worktree.target} as it is` : 'count it as done'
   const review = `To look at it and ${accept}, or return it: pcc review ${task.id}`
   const before = findFailedBefore(checks)
-  if (before) return describeFailedBefore(before, { concerns, review, checks })
+  if (before) return describeFailedBefore(before, { concerns, review, checks, project: task.project })
   const found = concerns.filter(concern => concern !== UNPROVEN)
   const isUnproven = found.length < concerns.length
   const why = [...(isUnproven ? [unproven.why] : []), ...found, review].join('. ')
@@ -196,11 +196,16 @@ export function describeConcerns(
 /** Failures of a command that does not list its tests cannot be let pass by a setting. */
 function describeFailedBefore(
   before: Finding,
-  { concerns, review, checks }: { concerns: readonly string[]; review: string; checks: readonly NewEvidence[] },
+  {
+    concerns,
+    review,
+    checks,
+    project,
+  }: { concerns: readonly string[]; review: string; checks: readonly NewEvidence[]; project: string },
 ): Concerns {
   const line = failureLine({ checks, findings: [] })
   const isListed = checks.some(check => hasFailed(check) && check.tests !== null)
-  const fix = 'pcc config set gates.known_failures allow'
+  const fix = `pcc config set gates.known_failures allow --project ${quoteForShell(project)}`
   const mend = 'Or let a task mend it first'
   if (!isListed) return { concerns, why: `${line}. ${mend}. ${review}`, untilChecked: false }
   const why = `${line}. To let such failures pass: ${fix}. ${mend}. ${review}`

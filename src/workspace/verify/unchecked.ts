@@ -46,7 +46,7 @@ export async function findUnchecked(
   const found = await findChecks(project)
   if (found.length === 0) {
     const says = 'no command was found that builds or tests this project'
-    return { why: 'none', says, fix: 'pcc config set gates.test "…"' }
+    return { why: 'none', says, fix: `pcc config set gates.test "…" --project ${quoted}` }
   }
   const says = `the checks of this project are not set up: ${found.map(({ run }) => run).join(', ')}`
   return { why: 'found', says, fix: `pcc gates detect ${quoted} --write --trust` }

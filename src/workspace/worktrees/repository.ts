@@ -46,7 +46,7 @@ export async function lookAt(wanted: {
     return { kind: 'refused', why: folder, remedy: 'Mend that, or remove it if it is not yours, then try again.' }
   if (!folder) return { kind: 'in_place', why: 'it is in no git repository' }
   const target = wanted.target ?? (await readCheckedOutBranch(folder.own))
-  if (target === undefined) return DETACHED
+  if (target === undefined) return detached(project)
   if (findProgram('git', process.env) === undefined) return { kind: 'in_place', why: 'git is not installed' }
   const [wantedRef, ours] = [`refs/heads/${target}`, `refs/heads/${branchOfTask(wanted.task)}`]
   const odd = whyForeign(folder, [wantedRef, ours])
@@ -54,7 +54,7 @@ export async function lookAt(wanted: {
   const refs = await readBranches(project, folder.common, [wantedRef, ours])
   if ('stderr' in refs) return { kind: 'refused', ...explainGitError(refs.stderr) }
   const base = refs.get(wantedRef)?.tip
-  if (base === undefined) return wanted.target === undefined ? NO_COMMIT : noSuchBranch(target)
+  if (base === undefined) return wanted.target === undefined ? NO_COMMIT : noSuchBranch(target, project)
   return {
     kind: 'there',
     repository: {
@@ -88,19 +88,25 @@ const FOREIGN_REMEDY =
 
 const REF_FORMAT = '--format=%(refname)%00%(objectname)%00%(worktreepath)%00'
 
-const DETACHED: RepositoryLookup = {
-  kind: 'refused',
-  why: 'no branch is checked out there (detached HEAD), so nobody knows where the work is to go',
-  remedy: 'Check a branch out with: git switch BRANCH. Or name one: pcc config set merge.target BRANCH',
+function detached(project: string): RepositoryLookup {
+  return {
+    kind: 'refused',
+    why: 'no branch is checked out there (detached HEAD), so nobody knows where the work is to go',
+    remedy: `Check a branch out with: git switch BRANCH. Or name one: ${nameTarget(project)}`,
+  }
+}
+
+function nameTarget(project: string): string {
+  return `pcc config set merge.target BRANCH --project ${quoteForShell(project)}`
 }
 
 const NO_COMMIT: RepositoryLookup = { kind: 'in_place', why: 'its repository has no commit yet' }
 
-function noSuchBranch(target: string): RepositoryLookup {
+function noSuchBranch(target: string, project: string): RepositoryLookup {
   return {
     kind: 'refused',
     why: `there is no branch "${target}"`,
-    remedy: `Make it with: git branch ${quoteForShell(target)}. Or name another one: pcc config set merge.target BRANCH`,
+    remedy: `Make it with: git branch ${quoteForShell(target)}. Or name another one: ${nameTarget(project)}`,
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
@@ -33,6 +33,32 @@ test('set takes the short names of the manual and answers with the full key', as
     '[brain]\nconfidence_threshold = 0.8\n\n[permissions]\nauto_approve_low_risk = true\n\n[notifications]\nsound = false\n',
   )
   assert.equal((await run(['config', 'get', 'notification_sound'])).stdout, 'false\n')
+})
+
+test('set --project writes the file of one project and agrees to it, and no other project changes', async t => {
+  const { run, env, configFile } = setUp(t)
+  const [one, other] = ['one', 'other'].map(name => join(env['HOME'] ?? '', name)) as [string, string]
+  for (const project of [one, other]) mkdirSync(project)
+  const loosen = ['config', 'set', 'gates.known_failures', 'allow', '--project']
+  const { code, stdout } = await run(loosen, { cwd: one })
+  assert.equal(code, 0)
+  assert.match(
+    stdout,
+    /^gates\.known_failures = "?allow"? {2}\(in .*one\/\.perpetualcc\.toml, for this project\)\nIt counts/,
+  )
+  const valueIn = async (project: string) =>
+    (await run(['config', 'get', 'gates.known_failures', '--project', project])).stdout
+  assert.deepEqual([await valueIn(one), await valueIn(other)], ['allow\n', 'block\n'])
+  assert.equal(existsSync(configFile), false, 'nothing is set for all projects')
+
+  // What the project brings in itself is not agreed to along the way.
+  writeFileSync(join(other, '.perpetualcc.toml'), '[gates]\ntest = "true"\n')
+  const waits = await run(loosen, { cwd: other })
+  assert.match(waits.stdout, /brings in more than this\. Look at it, then: pcc trust /)
+  assert.equal(await valueIn(other), 'block\n')
+  const own = await run(['config', 'set', 'notifications.ntfy.topic', 'x', '--project', one])
+  assert.equal(own.code, 2)
+  assert.match(own.stderr, /may not set notifications\.ntfy\.topic/)
 })
 
 test('a variable that overrides the file is pointed out when the file is set', async t => {

@@ -261,7 +261,7 @@ test('work that leaves only a test red that was red before goes back once, then 
   const { needs } = (await world.call('GET', '/needs')).body as NeedsReply
   assert.deepEqual(
     needs.map(({ kind, count, next }) => [kind, count, next]),
-    [['review', 2, 'pcc config set gates.known_failures allow']],
+    [['review', 2, `pcc config set gates.known_failures allow --project ${needs[0]?.project}`]],
   )
   assert.match(
     needs[0]?.text ?? '',
