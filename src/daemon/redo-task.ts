@@ -2,6 +2,7 @@ import { AppError } from '../base/errors.ts'
 import type { Escalation, TaskAfterAnswer } from '../domain/escalation.ts'
 import { isBegun, isOver, type Task } from '../domain/task.ts'
 import type { SessionRow } from '../store/tables.ts'
+import { mayBeDoneAgain } from '../supervisor/session/allow-once.ts'
 import { type DaemonContext, getTasks } from './context.ts'
 
 interface RefusedAnswer {
@@ -19,14 +20,18 @@ export async function refuseRedo(
   { store, supervisor }: DaemonContext,
 ): Promise<void> {
   const task = task_id === null ? undefined : await store.tasks.get(task_id)
-  const problem = !task ? 'its task is not there any more' : isGone(task) ? `its task ${task.id} is ${task.state}` : ''
-  if (problem !== '') throw new AppError('answer_unfit', { number, problem: `${problem}; answer without --again` })
   const session = task?.session_id == null ? undefined : await store.sessions.get(task.session_id)
+  const problem = !task
+    ? 'its task is not there any more'
+    : isGone(task, session)
+      ? `its task ${task.id} is ${task.state}`
+      : ''
+  if (problem !== '') throw new AppError('answer_unfit', { number, problem: `${problem}; answer without --again` })
   if (env && session && standsStill(session)) await supervisor.checkLogin(session, env)
 }
 
-function isGone({ state }: Pick<Task, 'state'>): boolean {
-  return isOver(state) && state !== 'failed'
+function isGone(task: Task, session: SessionRow | undefined): boolean {
+  return isOver(task.state) && task.state !== 'failed' && !(session && mayBeDoneAgain(task, session))
 }
 
 /**
@@ -40,11 +45,15 @@ export async function goOnAfterAnswer(
 ): Promise<TaskAfterAnswer> {
   const { store, supervisor } = daemon
   const task = row.task_id === null ? undefined : await store.tasks.get(row.task_id)
-  if (!task || isGone(task) || (answer.verdict === 'allow' && !answer.again)) return 'as_it_is'
+  if (!task || (answer.verdict === 'allow' && !answer.again)) return 'as_it_is'
   const session = await store.sessions.get(task.session_id ?? row.session_id)
+  if (isGone(task, session) || (task.state === 'done' && !answer.again)) return 'as_it_is'
   const words = describeAnswer(row, answer)
   const isWaiting = task.state === 'waiting' && session !== undefined && standsStill(session)
-  if (isWaiting || (answer.again && task.state === 'failed' && session && isOwnQueue(task, session))) {
+  if (task.state === 'done')
+    await store.transaction(tx => getTasks(daemon).force(task, { to: 'ready', reason: words.story }, tx))
+  const isEnded = task.state === 'failed' || task.state === 'done'
+  if (isWaiting || (answer.again && isEnded && session && isOwnQueue(task, session))) {
     await supervisor.resume(session, { env: answer.env, reason: words.story, actor: 'human', words: words.prompt })
     return 'goes_on'
   }

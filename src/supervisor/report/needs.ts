@@ -13,6 +13,7 @@ import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
 import { hasWorktree } from '../context.ts'
 import { targetName } from '../runs/next-step.ts'
 import { causeOf, findObstacles } from '../runs/obstacles.ts'
+import { findDoneAgain } from '../session/allow-once.ts'
 import { DISK_KEY, firstLine, listTroubles } from './troubles.ts'
 
 export interface NeedsDeps {
@@ -60,10 +61,11 @@ async function readFacts(deps: NeedsDeps): Promise<Facts> {
   const standing = await store.sessions.standing()
   const ids = [...rows, ...standing].flatMap(({ task_id }) => task_id ?? [])
   const tasks = new Map((await store.tasks.of([...new Set(ids)])).map(task => [task.id, task]))
-  const waiting = rows.filter(row => !isOfOverTask(row, tasks))
-  const open = waiting.filter(({ state }) => state === 'open')
+  const open = rows.filter(row => row.state === 'open' && !isOfOverTask(row, tasks))
   // Nobody needs what a deleted task wanted. Rows from before tasks were named stay until they are answered.
-  const denied = waiting.filter(({ state, task_id }) => state === 'denied' && (task_id === null || tasks.has(task_id)))
+  const refused = rows.filter(({ state, task_id }) => state === 'denied' && (task_id === null || tasks.has(task_id)))
+  const again = await findDoneAgain(refused, tasks, store)
+  const denied = refused.filter(row => !isOfOverTask(row, tasks) || again.has(row.number))
   const openRuns = await store.runs.list({ open: true })
   const faults = (await store.gates.list()).filter(gate => faultOf(gate) !== undefined)
   return { ...deps, open, denied, tasks, standing, openRuns, faults }

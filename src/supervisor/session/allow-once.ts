@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { relative, resolve } from 'node:path'
 import type { Assessment } from '../../domain/assessment.ts'
-import type { Escalation } from '../../domain/escalation.ts'
+import { type Escalation, mayBeAllowedOnce } from '../../domain/escalation.ts'
 import type { Request, Verdict } from '../../domain/session.ts'
+import type { Task } from '../../domain/task.ts'
 import { workDirectory } from '../../domain/worktree.ts'
 import { hashPath, isIncomplete } from '../../policy/paths/look.ts'
 import type { Decision } from '../../policy/verdict/decide.ts'
@@ -98,6 +99,37 @@ export async function findRefusals(
 ): Promise<Escalation[]> {
   const refused = await escalations.list({ session: id, states: ['denied'] })
   return refused.filter(row => row.kind === 'permission' && row.bound !== null && row.task_id === task_id)
+}
+
+/**
+ * Whether a task only counts as done because the turn of its session ended: no run is responsible for it and nothing has proven it. What its
+ * agent was refused may be what is missing, so a person's yes still begins it again.
+ */
+export function mayBeDoneAgain(task: Task, { options, ended_as }: Pick<SessionRow, 'options' | 'ended_as'>): boolean {
+  const isByWord = task.state === 'done' && task.verification !== 'passed' && ended_as === 'completed'
+  return isByWord && task.run_id === null && options.run === undefined && options.place === undefined
+}
+
+/** The numbers of refused requests whose task a yes begins again although its agent has ended it. */
+export async function findDoneAgain(
+  refused: readonly Escalation[],
+  tasks: ReadonlyMap<string, Task>,
+  store: Pick<Store, 'sessions'>,
+): Promise<Set<number>> {
+  const ended = refused.flatMap(row => {
+    const task = tasks.get(row.task_id ?? '')
+    return task?.state === 'done' && task.session_id !== null && mayBeAllowedOnce(row)
+      ? [{ number: row.number, task, session: task.session_id }]
+      : []
+  })
+  const ids = [...new Set(ended.map(({ session }) => session))]
+  const sessions = new Map((ids.length === 0 ? [] : await store.sessions.of(ids)).map(row => [row.id, row]))
+  return new Set(
+    ended.flatMap(({ number, task, session }) => {
+      const row = sessions.get(session)
+      return row && mayBeDoneAgain(task, row) ? number : []
+    }),
+  )
 }
 
 /** What a task waits for whose agent was refused something and could not do without it. */

@@ -68,6 +68,24 @@ test('a task that fails because of a refusal waits for a person, and a yes does 
   assert.deepEqual((await world.call('GET', '/needs')).body, { needs: [], refused: [], escalations: [] })
 })
 
+test('what was refused in a session that ended all the same is listed, and a yes has its task done again', async t => {
+  const says = (call: number) => (call === 1 ? 'I stopped: nobody is there to approve this.' : 'Pushed.')
+  const agent = pusher((_prompt, call) => ({ says: () => says(call) }))
+  const world = await scriptedWorld(t, agent)
+  const id = await world.start('push it')
+  await world.ended(id, 1)
+  const { body } = await world.call('GET', '/needs')
+  assert.deepEqual([body.needs.length, body.refused[0]?.next], [0, 'pcc respond 1 --approve --again'])
+  const { body: said } = await answer(world, { verdict: 'allow', again: true })
+  assert.equal(said.task, 'goes_on')
+  await world.ended(id, 2)
+  assert.match(agent.prompts[1] ?? '', /has now allowed, once, exactly the request that was refused \(Bash git push/)
+  assert.deepEqual(await verdicts(world, id), ['deny by policy', 'allow by human'])
+  const session = await world.store.sessions.get(id)
+  assert.equal((await world.store.tasks.get(session?.task_id ?? ''))?.state, 'done')
+  assert.deepEqual((await world.call('GET', '/needs')).body.refused, [])
+})
+
 test('a request that was asked at a terminal until everybody left waits for a yes like one of a night', async t => {
   const agent = pusher((_prompt, call) => (call === 2 ? { says: () => 'Pushed.' } : {}))
   const world = await scriptedWorld(t, agent)
