@@ -51,7 +51,10 @@ async function buildProgram(argv: string[]): Promise<Command> {
     .configureOutput({ writeErr: () => {}, outputError: () => {}, getOutHelpWidth: helpWidth, writeOut })
     .configureHelp({ minWidthToWrap: 16 })
     .addHelpText('after', FOOTER)
-  program.hook('preAction', async (_, command) => (await import('./commands/accept.ts')).meetChanges(command))
+  program.hook('preAction', async (_, command) => {
+    refuseFlagAsValue(command)
+    return (await import('./commands/accept.ts')).meetChanges(command)
+  })
   const called = findCommandName(argv)
   // Only without a command: commander would otherwise take an unknown command for an argument of this action.
   if (called === undefined) program.action(async () => (await import('./overview.ts')).overview(program))
@@ -67,6 +70,21 @@ async function buildProgram(argv: string[]): Promise<Command> {
   const command = program.commands.find(candidate => candidate.name() === called)
   if (command) await completeCommand(command, argv)
   return program
+}
+
+/** `--task --detach` would begin a task called "--detach": the value was forgotten. */
+function refuseFlagAsValue(command: Command): void {
+  for (const option of command.options) {
+    const value: unknown = command.getOptionValue(option.attributeName())
+    if (!option.required || !command.options.some(({ long, short }) => value === long || value === short)) continue
+    const problem = `${option.long} needs a value, and ${value} is another option`
+    throw new AppError('usage', { problem, command: commandPath(command) })
+  }
+}
+
+function commandPath(command: Command): string {
+  const { parent } = command
+  return parent?.parent ? `${commandPath(parent)} ${command.name()}` : command.name()
 }
 
 const FOOTER = `

@@ -10,11 +10,10 @@ import type { Task } from '../../domain/task.ts'
 import type { Store } from '../../store/store.ts'
 import type { RunRow, SessionRow } from '../../store/tables.ts'
 import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
-import { hasWorktree } from '../context.ts'
 import { targetName } from '../runs/next-step.ts'
 import { causeOf, findObstacles } from '../runs/obstacles.ts'
 import { findDoneAgain } from '../session/allow-once.ts'
-import { DISK_KEY, firstLine, listTroubles } from './troubles.ts'
+import { DISK_KEY, firstLine, listGivenUpRuns, listTroubles, noteLostFolders } from './troubles.ts'
 
 export interface NeedsDeps {
   store: Store
@@ -49,7 +48,7 @@ export async function listNeeds(deps: NeedsDeps, filter: { project?: string | un
   const facts = await readFacts(deps)
   const rows: Need[] = []
   for (const source of SOURCES) rows.push(...(await source(facts)))
-  await noteLostWorktrees(rows, facts)
+  await noteLostFolders(rows, facts)
   const isWanted = ({ project }: Need) => filter.project === undefined || project === null || project === filter.project
   const refused = facts.denied.filter(row => !standsFor(row, facts)).map(row => toRefusal(row, facts))
   return { needs: orderNeeds(rows.filter(isWanted)), refused: orderNeeds(refused.filter(isWanted)) }
@@ -298,23 +297,6 @@ function findCommand(reason: string | null): string | undefined {
   return /^pcc resume .*|(?<=: )pcc respond \d+ --approve --again(?=;|$)/m.exec(reason ?? '')?.[0]
 }
 
-/** A session whose worktree somebody has deleted cannot go on: that has to be mended before its row can be answered. */
-async function noteLostWorktrees(needs: Need[], { standing, store }: Facts): Promise<void> {
-  const stood = new Set(standing.map(({ id }) => id))
-  // The session of finished work is over: it does not stand.
-  const over = needs.flatMap(({ session_id: id }) => (id === null || stood.has(id) ? [] : id))
-  const sessions = [...standing, ...(over.length > 0 ? await store.sessions.of([...new Set(over)]) : [])]
-  const places = new Map(sessions.map(({ id, options }) => [id, options.place]))
-  for (const need of needs) {
-    const place = need.session_id === null ? undefined : places.get(need.session_id)
-    if (!place || (await hasWorktree(place, store.worktrees))) continue
-    const restore = `pcc worktree restore ${place.task}`
-    const then = need.text.includes(restore) ? ': ' : ' (its worktree is gone; restore it, then: '
-    need.text = `${need.text}${then}${need.next}${then.startsWith(':') ? '' : ')'}`
-    need.next = restore
-  }
-}
-
 /** Whether the session would work on something if it went on. */
 async function hasWork({ id, task_id }: SessionRow, { tasks, store }: Facts): Promise<boolean> {
   const task = task_id === null ? undefined : tasks.get(task_id)
@@ -366,7 +348,8 @@ async function listObstacles({ store, openRuns }: Facts): Promise<Need[]> {
 /** What holds up work until it passes or is mended. Accounts with a fault have rows of their own. */
 async function listOutages({ store, faults }: Facts): Promise<Need[]> {
   const faulty = new Set(faults.map(({ account }) => account))
-  return listTroubles(store, ({ account }) => account !== null && faulty.has(account))
+  const troubles = await listTroubles(store, ({ account }) => account !== null && faulty.has(account))
+  return [...troubles, ...(await listGivenUpRuns(store))]
 }
 
 /** Failed and cancelled tasks that others come after: these cannot begin. One row for each. */

@@ -1,9 +1,13 @@
+import { existsSync } from 'node:fs'
 import { setImmediate as nextTick } from 'node:timers/promises'
+import { quoteForShell } from '../../base/words.ts'
 import { DAY_IS_SPENT } from '../../domain/budget.ts'
 import { type Need, NOTHING_MORE } from '../../domain/needs.ts'
 import type { FailureKind } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
 import type { AttemptRow, SessionRow } from '../../store/tables.ts'
+import { hasWorktree } from '../context.ts'
+import { scopeOf, targetName } from '../runs/next-step.ts'
 
 /** What helps against a full disk. The reason of a session that waits for it ends with this line. */
 export const DISK_REMEDY = 'It goes on by itself when the disk can be written to.'
@@ -26,6 +30,60 @@ export async function listTroubles(store: Store, isListed: (session: SessionRow)
   for (const { id, state } of await store.runs.list({ open: true }))
     if (state === 'running') needs.push(...(await troublesOfRun(id, store)))
   return needs
+}
+
+/** How many of the last runs are looked at: those of a person's projects of today. */
+const LAST_RUNS = 20
+
+/** The last run of a project, if its agent gave all of it up and work is left: nothing goes on before a person acts. */
+export async function listGivenUpRuns(store: Store): Promise<Need[]> {
+  const seen = new Set<string>()
+  const needs: Need[] = []
+  for (const run of await store.runs.list({ limit: LAST_RUNS })) {
+    const { id, project, target, state, gave_up, ended_at, created_at } = run
+    if (seen.has(project)) continue
+    seen.add(project)
+    if (state !== 'ended' || gave_up === null) continue
+    const { ready = 0, blocked = 0 } = await store.tasks.counts(scopeOf(run))
+    if (ready + blocked === 0) continue
+    const left = ready + blocked === 1 ? '1 task is left' : `${ready + blocked} tasks are left`
+    needs.push({
+      ...{ ...NOTHING_MORE, key: `gave-up:${id}`, kind: 'run', project, since: ended_at ?? created_at },
+      text: `The agent gave up the run of ${targetName(target)}: ${firstLine(gave_up)}; ${left}`,
+      next: target.kind === 'task' ? `pcc run ${target.id}` : `pcc run ${quoteForShell(project)}`,
+    })
+  }
+  return needs
+}
+
+/**
+ * A session whose project or worktree is gone cannot go on: that has to be mended before its row can be answered, so until then the row is no
+ * decision and has no number.
+ */
+export async function noteLostFolders(
+  needs: Need[],
+  { standing, store }: { standing: readonly SessionRow[]; store: Store },
+): Promise<void> {
+  const stood = new Set(standing.map(({ id }) => id))
+  // The session of finished work is over: it does not stand.
+  const over = needs.flatMap(({ session_id: id }) => (id === null || stood.has(id) ? [] : id))
+  const sessions = [...standing, ...(over.length > 0 ? await store.sessions.of([...new Set(over)]) : [])]
+  const places = new Map(sessions.map(({ id, options }) => [id, options.place]))
+  for (const need of needs) {
+    if (need.session_id !== null && need.project !== null && !existsSync(need.project)) {
+      need.text = `${need.text} (the folder of its project is gone; then: ${need.next})`
+      need.next = `Put ${need.project} back.`
+      need.number = null
+      continue
+    }
+    const place = need.session_id === null ? undefined : places.get(need.session_id)
+    if (!place || (await hasWorktree(place, store.worktrees))) continue
+    const restore = `pcc worktree restore ${place.task}`
+    const then = need.text.includes(restore) ? ': ' : ' (its worktree is gone; restore it, then: '
+    need.text = `${need.text}${then}${need.next}${then.startsWith(':') ? '' : ')'}`
+    need.next = restore
+    need.number = null
+  }
 }
 
 async function troubleOfWaiting(row: SessionRow, store: Store): Promise<Need[]> {

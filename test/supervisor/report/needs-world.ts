@@ -8,7 +8,8 @@ import { listNeeds } from '../../../src/supervisor/report/needs.ts'
 import { openTasks } from '../../../src/tasks/tasks.ts'
 import { tempDir } from '../../support/world.ts'
 
-export const PROJECT = '/p'
+/** A folder that is there. */
+export const PROJECT = '/usr'
 
 export const A_RUN: RunRow = {
   ...{ id: 'r-1', project: PROJECT, target: { kind: 'project' }, options: {}, state: 'running', outcome: null },

@@ -66,7 +66,23 @@ test('what a session waits for says that its worktree was deleted, and names the
   rmSync(place.directory, { recursive: true })
   const [need] = (await list()).needs
   assert.match(need?.text ?? '', / \(its worktree is gone; restore it, then: pcc resume s-1\)$/)
-  assert.equal(need?.next, `pcc worktree restore ${id}`)
+  assert.deepEqual([need?.next, need?.number], [`pcc worktree restore ${id}`, null])
+})
+
+test('what waits in a project whose folder was moved away says so, and is no decision until it is back', async t => {
+  const { store, add, claim, pause, list, escalations } = await world(t)
+  const { id } = await add('paint')
+  await claim('s-1', id)
+  const project = tempDir(t)
+  await escalations.record({ ...refusal('s-1', id, 'rm -rf legacy'), project })
+  await pause('s-1', id)
+  await store.sessions.update('s-1', { options: { project, task: 't' } })
+  const numbered = (await list()).needs.map(({ number, next }) => [number, next])
+  assert.deepEqual(numbered, [[1, 'pcc respond 1 --approve --again']])
+  rmSync(project, { recursive: true })
+  const [need, ...others] = (await list()).needs
+  assert.deepEqual([need?.number, need?.next, others], [null, `Put ${project} back.`, []])
+  assert.match(need?.text ?? '', /the folder of its project is gone; then: pcc respond 1 --approve --again/)
 })
 
 test('a feature whose phase did not come to its end waits for a person, except where they stopped it', async t => {
@@ -193,7 +209,7 @@ test('a project whose gates are not in force is listed while a run works on it',
   const untrusted = async (project: string) => (project === PROJECT ? 'Not in force' : undefined)
   await store.transaction(tx => store.runs.insert(A_RUN, tx))
   const list = async () => (await listNeeds({ store, untrusted })).needs.map(({ kind, next }) => [kind, next])
-  assert.deepEqual(await list(), [['trust', 'pcc trust /p']])
+  assert.deepEqual(await list(), [['trust', 'pcc trust /usr']])
   await store.transaction(tx => store.runs.update('r-1', { state: 'paused', reason: 'the daemon was stopped' }, tx))
   assert.deepEqual(await list(), [['run', 'pcc resume r-1']])
   await store.transaction(tx => store.runs.update('r-1', { state: 'ended' }, tx))
@@ -242,21 +258,21 @@ test('finished tasks that wait for the same checks are one row with what to type
   }
   const list = async () =>
     (await listNeeds({ store, untrusted })).needs.map(({ key, next, count, number }) => [key, next, count, number])
-  const [one, two] = [await ask('one', { fix: 'pcc trust /p' }), await ask('two', { fix: 'pcc trust /p' })]
-  assert.deepEqual(await list(), [['unchecked:/p', 'pcc trust /p', 2, null]])
+  const [one, two] = [await ask('one', { fix: 'pcc trust /usr' }), await ask('two', { fix: 'pcc trust /usr' })]
+  assert.deepEqual(await list(), [['unchecked:/usr', 'pcc trust /usr', 2, null]])
   const [row] = (await listNeeds({ store, untrusted })).needs
   assert.match(row?.text ?? '', new RegExp(`^2 finished tasks: .*: pcc review ${one}, pcc review ${two}$`))
   // Something was found in this one, and a request of an agent whose input looks the same is a request.
   const three = await ask('three', {})
-  await ask('four', { fix: 'pcc trust /p' }, { kind: 'permission', tool: 'mcp__x__y' })
+  await ask('four', { fix: 'pcc trust /usr' }, { kind: 'permission', tool: 'mcp__x__y' })
   const rows = (await list()).map(([key, next]) => [key, next])
   assert.deepEqual(rows.sort(), [
     ['decision:3', `pcc review ${three}`],
     ['decision:4', 'pcc respond 4 --interactive'],
-    ['unchecked:/p', 'pcc trust /p'],
+    ['unchecked:/usr', 'pcc trust /usr'],
   ])
   await store.transaction(tx => escalations.settle(1, { verdict: 'allow', by: 'ann' }, tx))
-  assert.deepEqual((await list()).find(([key]) => key === 'unchecked:/p')?.[2], 1, 'each can be answered by itself')
+  assert.deepEqual((await list()).find(([key]) => key === 'unchecked:/usr')?.[2], 1, 'each can be answered by itself')
   // A command that sets a check agrees to nothing.
   await ask('five', { fix: 'pcc config set gates.test "…"' })
   assert.ok((await list()).some(([key]) => key === 'trust:/p'))

@@ -116,6 +116,14 @@ test('an agent that gives up the whole ends the run with its reason; one that as
       ['opus', 'failed', null],
     ],
   )
+  // What is left waits for a person, and says so until a newer run takes it.
+  const { body } = await world.call('GET', '/needs')
+  const [need, ...others] = body.needs
+  assert.match(need.text, /gave up the run of the whole project: there is no repository; 2 tasks are left/)
+  assert.match(need.next, /^pcc run \//)
+  assert.deepEqual(others, [])
+  await world.over(await world.run())
+  assert.ok(!JSON.stringify((await world.call('GET', '/needs')).body.needs).includes('no repository'))
 })
 
 test('a question holds nobody up: the rest is done, and the run ends with its answer', async t => {
