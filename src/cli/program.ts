@@ -76,7 +76,9 @@ async function buildProgram(argv: string[]): Promise<Command> {
 function refuseFlagAsValue(command: Command): void {
   for (const option of command.options) {
     const value: unknown = command.getOptionValue(option.attributeName())
-    if (!option.required || !command.options.some(({ long, short }) => value === long || value === short)) continue
+    const isFlag =
+      typeof value === 'string' && command.options.some(({ long, short }) => value === long || value === short)
+    if (!option.required || !isFlag) continue
     const problem = `${option.long} needs a value, and ${value} is another option`
     throw new AppError('usage', { problem, command: commandPath(command) })
   }
