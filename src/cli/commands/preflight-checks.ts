@@ -278,7 +278,8 @@ async function checkCommands(facts: PreflightFacts): Promise<PreflightRow[]> {
   if (merges && verify && !unchecked) return checkGatePrograms(facts)
   if (!unchecked || unchecked.why === 'untrusted') return [] // said by the check of trust
   const { why, says, fix } = unchecked
-  const row = { area: 'checks', says: `${says}${unprovenEffect(loaded, why)}`, fix }
+  const hasGit = (await findGitFolder(project)) !== undefined
+  const row = { area: 'checks', says: `${says}${unprovenEffect(loaded, why, hasGit)}`, fix }
   if (why === 'none' || loaded.config.gates.unproven === 'allow') return [row]
   return [{ ...row, command: ['pcc', 'gates', 'detect', project, '--write', '--trust'] }]
 }
@@ -319,10 +320,10 @@ const SHELL_WORDS = new Set(
   ),
 )
 
-/** What becomes of work that no command checks. */
-function unprovenEffect({ config: { gates } }: LoadedConfig, why: Unchecked['why']): string {
+/** What becomes of work that no command checks. Without git nothing shows a verifier what was changed. */
+function unprovenEffect({ config: { gates } }: LoadedConfig, why: Unchecked['why'], hasGit = true): string {
   if (gates.unproven === 'allow') return why === 'untrusted' ? '' : ', so nothing proves that a task is done'
-  const isJudged = gates.verifier === 'on' || (gates.verifier === 'auto' && gates.profile !== 'quick')
+  const isJudged = hasGit && (gates.verifier === 'on' || (gates.verifier === 'auto' && gates.profile !== 'quick'))
   if (why === 'none') return isJudged ? '; a verifier judges the work' : '; each task waits for your review'
   return '; until then work stays unverified on its branch and is not merged'
 }

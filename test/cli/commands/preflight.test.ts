@@ -78,6 +78,8 @@ test('before a run the checks that are not set up are named, with what becomes o
     /^! checks +the checks of this project are not set up: npm test; until then work stays unverified .* not merged\n +→ pcc gates detect \S+ --write --trust/,
   )
   assert.match(await seen(gitProject(t)), /^! checks +no command was found .*; a verifier judges the work\n/)
+  const plain = tempDir(t)
+  assert.match(await seen(plain), /no command was found [^\n]*; each task waits for your review\n/, 'no git, no verifier')
   const untrusted = gitProject(t, { '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
   assert.match(
     await seen(untrusted),
