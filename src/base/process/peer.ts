@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { foldersOf } from '../search-path.ts'
 import { findProgram } from './find-program.ts'
-import { brandOf, sessionMarker } from './marker.ts'
+import { brandLimits, brandOf, type Marker, sessionMarker } from './marker.ts'
 import { commandOf, parentOf, readMarks } from './process-table.ts'
-import { runShort, type ShortCommandResult, type ShortCommandRunner } from './run-short.ts'
+import { runShort, runShortSync, type ShortCommandResult, type ShortCommandRunner } from './run-short.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -242,4 +242,17 @@ export async function isFromMarked(socket: Socket, marker: string): Promise<bool
   return peers.every(
     peer => peer.kind === 'unknown' || peer.kind === 'own' || (peer.kind === 'process' && wears(peer, marker)),
   )
+}
+
+/**
+ * Brands a process that already runs, and with it everything that it starts from now on, also through a double fork and with an
+ * emptied environment. Only root can take the brand off again. False where that cannot be done: not on Linux, without `prlimit`
+ * (util-linux), or if the process belongs to somebody else.
+ */
+export function brandProcess(marker: Marker, pid: number, env: Record<string, string | undefined>): boolean {
+  const prlimit = process.platform === 'linux' ? findSystemProgram('prlimit', env) : undefined
+  if (prlimit === undefined) return false
+  const args = ['--pid', String(pid), `--locks=${brandLimits(marker, pid).join(':')}`]
+  const { code } = runShortSync({ command: prlimit, args, cwd: '/', env: {}, timeoutMs: 2_000, maxBytes: 10_000 })
+  return code === 0
 }

@@ -21,10 +21,10 @@ import { readChannelSetup } from '../../human/notify/channel-setup.ts'
 import type { RebuildResult } from '../../store/rebuild.ts'
 import { describeNetwork, networkInside } from '../../workspace/command/plan-sandbox.ts'
 import type { CheckedClient } from '../connection/client.ts'
-import { findLogin } from '../find-login.ts'
 import { counted } from '../render/format.ts'
 import { type Terminal, type Tone, wrap } from '../render/text.ts'
 import { sessionEnvironment } from '../session-env.ts'
+import { findLogin } from './preflight-checks.ts'
 
 /** The result of one check. `mend` says how to repair it; a warning may be left as it is. */
 export interface DoctorFinding {

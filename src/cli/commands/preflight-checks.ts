@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { bundledProgram } from '../../agents/claude/bundled-program.ts'
 import { wakeTime } from '../../base/clock.ts'
@@ -14,7 +14,7 @@ import type { NeedsReply } from '../../domain/escalation.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
 import { FAILED_BEFORE_KEY } from '../../domain/option-values.ts'
 import type { QuotaView } from '../../domain/quota.ts'
-import { vendorOf } from '../../domain/vendors.ts'
+import { loginFolder, vendorOf } from '../../domain/vendors.ts'
 import { describeNetwork, planSandbox, sandboxProblems, UNBOUNDED } from '../../workspace/command/plan-sandbox.ts'
 import { findGitOperation, readCheckoutStatus } from '../../workspace/git/checkout-state.ts'
 import { git } from '../../workspace/git/git.ts'
@@ -24,7 +24,6 @@ import { PROFILES, readGateSettings } from '../../workspace/verify/gate-settings
 import { findUnchecked, type Unchecked } from '../../workspace/verify/unchecked.ts'
 import type { DaemonConnection } from '../connection/connection.ts'
 import type { CommandContext } from '../context.ts'
-import { findLogin } from '../find-login.ts'
 import { firstLine } from '../render/text.ts'
 
 /** What a command is about to begin. */
@@ -343,4 +342,30 @@ function checkDisk({ loaded, context: { paths } }: PreflightFacts): PreflightRow
   if (folder === undefined) return []
   const { state, reason } = readDiskReport(folder, loaded.config.data.min_free_mb)
   return state === 'ok' ? [] : [{ area: 'disk', says: reason, fix: 'Free some space.' }]
+}
+
+/**
+ * Where an agent has its login from: a variable, its own file, or another place that only the agent can look into. Undefined if there
+ * is none. Nothing is started, and no content of a login is read.
+ */
+export function findLogin(
+  kind: string,
+  env: Record<string, string>,
+): { by: 'variable' | 'file' | 'elsewhere'; name: string } | undefined {
+  const vendor = vendorOf(kind)
+  const variable = vendor.credentials.find(([name]) => env[name])?.[0]
+  if (variable !== undefined) return { by: 'variable', name: variable }
+  const cloud = Object.keys(env).find(name => /_USE_(BEDROCK|VERTEX|FOUNDRY)/.test(name))
+  if (cloud !== undefined) return { by: 'elsewhere', name: cloud }
+  const folder = loginFolder(vendor, env)
+  if (folder === undefined) return { by: 'elsewhere', name: 'a place of its own' }
+  const file = join(folder, vendor.login.file)
+  if (existsSync(file)) return { by: 'file', name: file }
+  if (hasKeyHelper(folder)) return { by: 'elsewhere', name: 'apiKeyHelper' }
+  return process.platform === 'darwin' ? { by: 'elsewhere', name: 'the keychain' } : undefined
+}
+
+function hasKeyHelper(folder: string): boolean {
+  const file = join(folder, 'settings.json')
+  return existsSync(file) && readFileSync(file, 'utf8').includes('"apiKeyHelper"')
 }

@@ -74,7 +74,7 @@ export class VendorProcesses {
   ): Promise<void> {
     if (this.has(found)) return
     this.#files.note(nameOf({ ...found, isDoubted }))
-    const { brandProcess } = await import('../../base/process/brand-process.ts')
+    const { brandProcess } = await import('../../base/process/peer.ts')
     brandProcess(OBSERVED_MARKER, found.pid, env)
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
-import { brandProcess } from '../../../src/base/process/brand-process.ts'
+import { brandProcess } from '../../../src/base/process/peer.ts'
 import { nestingDepth, OBSERVED_MARKER } from '../../../src/base/process/marker.ts'
 import { answerInline } from '../../../src/supervisor/hooks/answer-inline.ts'
 import { bareEnv } from '../../support/world.ts'
