@@ -264,9 +264,11 @@ function judgeAddressWord(call: ProgramCall, arg: Arg): undefined {
 /** Those of the programs below that send nothing away by themselves. */
 export const SERVERS_AND_KEYS: ProgramRules = {
   ...named('http-server serve static-server live-server caddy', call => {
-    const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+    const [top, cwd = ''] = [`${call.fence.boundary}/`, call.scope.cwd]
+    const given = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+    const words = cwd.startsWith(top) ? `${given} ${cwd.slice(top.length)}` : given
     const isBuilt = /^(http-server|serve)$/.test(call.name) && SERVES_BUILD.test(words)
-    const isHere = SERVES_HERE.test(words) && !/(^|[ /])\.(?=[\w.])|secret|private|cred|key/i.test(words)
+    const isHere = SERVES_HERE.test(words) && !/(^|[ /])\.(?=[\w.])|secret|private|cred|cert|key/i.test(words)
     call[isHere ? 'settle' : isBuilt ? 'hold' : 'say'](
       'net.serve',
       'MEDIUM',

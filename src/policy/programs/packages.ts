@@ -6,7 +6,7 @@ import { isInstalled, judgeUnlisted, judgeUnlistedProgram, judgeUpdate } from '.
 import { judgeRemoved, type Manager, manager, namesOwnPackage } from './package-commands.ts'
 import { pytest, python } from './python-packages.ts'
 import { named, verbs } from './rule-builders.ts'
-import { judgeToolWords } from './run-code.ts'
+import { judgeInline, judgeToolWords } from './run-code.ts'
 import { judgeStep } from './step-names.ts'
 
 const NODE_HIGH: [RegExp, string][] = [
@@ -199,6 +199,17 @@ const RUBY: ProgramRule = verbs({
 
 const UVX_VALUED = ['--from', '--with', '-p', '--python', '--index', '--index-url']
 
+const BUN = manager({
+  ...npm,
+  low: /^(test|pm (ls|bin|cache|hash)|outdated|why|info|audit|lint|build|help)( |$)/,
+  installs: /^(install|i|add|a|remove|rm|update|link|unlink)( |$)/,
+  runs: /^run( |$)/,
+  fetches: /^(x|create|init|c|upgrade|repl|exec)( |$)/,
+  scripts: true,
+  highFlags:
+    /^(--registry|-r$|--preload|-e$|--eval|-p$|--print|--config|--ca|--cafile|--env-file|--inspect.*|--shell)(=|$)/,
+})
+
 /** Package managers: LOW for packages that the project names, MEDIUM for foreign ones, HIGH for publishing and other registries. */
 export const PACKAGES: ProgramRules = {
   npm: manager(npm),
@@ -229,16 +240,11 @@ export const PACKAGES: ProgramRules = {
         /^(link|ln|unlink|import|rebuild|rb|deploy|env|setup|patch\S*|store|server|self-update|self|config|c|login|logout|approve-builds|pack|fetch|completion|init|cache|owner|tag|team|version|policies|set|plugin|unplug|global|generate-lock-entry|npm|stage|prune|upgrade|repl|pm|exec|dlx|create)( |$)/,
     }),
   ),
-  bun: manager({
-    ...npm,
-    low: /^(test|pm (ls|bin|cache|hash)|outdated|why|info|audit|lint|build|help)( |$)/,
-    installs: /^(install|i|add|a|remove|rm|update|link|unlink)( |$)/,
-    runs: /^run( |$)/,
-    fetches: /^(x|create|init|c|upgrade|repl|exec)( |$)/,
-    scripts: true,
-    highFlags:
-      /^(--registry|-r$|--preload|-e$|--eval|-p$|--print|--config|--ca|--cafile|--env-file|--inspect.*|--shell)(=|$)/,
-  }),
+  bun: call => {
+    const [flag, text] = call.args
+    if (flag && text && /^(-e|--eval|-p|--print)$/.test(flag.value) && call.args.length === 2) judgeInline(call, text)
+    else BUN(call)
+  },
   ...named('npx pnpx bunx npm-exec', npx),
   ...named(
     'pip pip3 pip2 pip3.8 pip3.9 pip3.10 pip3.11 pip3.12 pip3.13 pipx uv poetry pipenv pdm hatch rye conda mamba micromamba',

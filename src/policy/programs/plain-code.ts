@@ -1,20 +1,21 @@
 import type { ProgramCall } from '../classify/call.ts'
-import { describeTarget, isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
+import { describeTarget, isOwnFile, noteWritten, staysInSandbox, wasWritten } from '../classify/judge-file.ts'
 import { explainCode, explainWritten } from '../classify/written-text.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
+import { isDeed } from './step-names.ts'
 
 // Short program texts that only compute, read files of the project by their names and print. What a text can reach is decided by the modules
 // that it loads, the members that it names and the built-in functions, so all of them are lists of what is allowed.
 
 const MODULES = new Set(
-  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy inspect'.split(
+  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy inspect abc contextlib hmac traceback warnings fnmatch shlex numbers graphlib pydantic attr attrs dateutil tabulate jsonschema packaging toml tomli'.split(
     ' ',
   ),
 )
 
 /** Members of those modules and of the values that they make. None takes the name of a file, a function by its name, or code. */
-const MEMBERS = new Set(
+export const MEMBERS: ReadonlySet<string> = new Set(
   `loads load dumps JSONDecodeError findall finditer search match fullmatch sub split compile escape group groups groupdict start end span
    I M S IGNORECASE MULTILINE DOTALL sqrt pi e sin cos tan atan atan2 asin acos exp log log2 log10 floor ceil pow gcd lcm factorial comb perm
    isclose isnan isinf inf nan hypot radians degrees prod trunc fsum version version_info major minor micro platform maxsize byteorder exit
@@ -28,7 +29,7 @@ const MEMBERS = new Set(
    safe_load_all unified_diff ndiff SequenceMatcher ratio get_close_matches itemgetter bisect_left bisect_right insort heappush heappop heapify
    nlargest nsmallest unescape ZoneInfo deepcopy stdin stdout stderr signature getdoc getsource parameters
    append extend insert pop items keys values get update setdefault add discard union intersection difference issubset sort reverse index
-   join strip lstrip rstrip splitlines startswith endswith upper lower title capitalize replace find rfind isdigit isalpha isalnum isspace zfill
+   join strip lstrip rstrip splitlines startswith endswith upper lower title capitalize replace find rfind rindex isdigit isalpha isalnum isspace zfill
    ljust rjust center partition rpartition encode decode hex bit_length is_integer real imag read readline readlines casefold removeprefix
    removesuffix maketrans translate
    lineno col_offset end_lineno body targets id args AsyncFunctionDef Import ImportFrom names module Call func attr get_docstring iter_child_nodes
@@ -54,9 +55,27 @@ const OPENED =
 
 /** Whether a program text in Python only computes and prints, or reads files of the project by their names. The files are judged too. */
 export function isPlainPython(call: ProgramCall, code: Arg): boolean {
-  const { text: value, patterns } = spellLoops(code.value)
+  return readsPlainly(call, code, spellNames(code.value), name => MEMBERS.has(name))
+}
+
+/** A name that stands for one file and is used for nothing else, spelled where the file is opened: `p = "a.md"; open(p)`. */
+export function spellNames(text: string): string {
+  const named = [
+    ...text.matchAll(/(?<=^|[;\n])[ \t]*([A-Za-z_]\w{0,30})[ \t]*=[ \t]*(['"])([\w-][\w./-]*)\2[ \t]*(?=[;\n]|$)/g),
+  ]
+  return named.slice(0, 9).reduce((left, [, name = '', , path = '']) => {
+    const uses = left.split(new RegExp(`(?<![\\w.])${name}\\b`)).length - 1
+    const opens = new RegExp(`(?<![\\w.])(open|Path)\\(\\s*${name}\\s*(?=[,)])`, 'g')
+    const shows = left.split(new RegExp(`\\bprint\\(\\s*${name}\\s*(?=[,)])`)).length - 1
+    const opened = left.match(opens)?.length ?? 0
+    return uses === opened + shows + 1 ? left.replace(opens, `$1('${path}'`) : left
+  }, text)
+}
+
+export function readsPlainly(call: ProgramCall, code: Arg, text: string, isMember: (name: string) => boolean): boolean {
+  const { text: value, patterns } = spellLoops(text)
   for (const pattern of patterns) call.path({ ...deriveArg(pattern, code), glob: /[*?[]/.test(pattern) }, 'read')
-  if (value.length > 2_000 || !staysPlain(dropOwnImports(call, value), MEMBERS) || !opensOnly(value, OPENED))
+  if (value.length > 4_000 || !staysPlain(dropOwnImports(call, value), isMember) || !opensOnly(value, OPENED))
     return false
   const paths = [...value.matchAll(OPENED)].map(([, , path = '']) => path)
   if (paths.some(path => path.split('/').includes('..'))) return false
@@ -112,7 +131,7 @@ function dropFromImports(call: ProgramCall, text: string): string {
  * name. The patterns are empty if anything else could be in the variable.
  */
 function spellLoops(text: string): { text: string; patterns: string[] } {
-  const name = `(?:'[A-Za-z.][\\w./*-]*'|"[A-Za-z.][\\w./*-]*")`
+  const name = `(?:'(?:[A-Za-z.]|\\*\\.)[\\w./*-]*'|"(?:[A-Za-z.]|\\*\\.)[\\w./*-]*")`
   const list = `(?:sorted\\(\\s*)?(?:glob\\.glob\\(\\s*${name}\\s*\\)|\\[\\s*${name}(?:\\s*,\\s*${name})*\\s*\\])\\)?`
   const [whole, variable, names = ''] =
     new RegExp(`\\bfor\\s+([a-z]\\w*)\\s+in\\s+(${list}(?:\\s*\\+\\s*${list})*)(?=\\s*[:\\])])`).exec(text) ?? []
@@ -136,30 +155,24 @@ export function listModuleFolders({ given }: ProgramCall['scope']): string[] {
 }
 
 /** Whether a module is a file of the project. */
-function isOwnModule({ scope, fence }: ProgramCall, module: string): boolean {
+function isOwnModule(call: ProgramCall, module: string): boolean {
+  const { scope, fence } = call
   const { cwd } = scope
   const base = module.replaceAll('.', '/')
   return listModuleFolders(scope).some(top =>
     [`${base}.py`, `${base}/__init__.py`].some(file => {
       const place = cwd === undefined ? undefined : locatePath(`${top}${file}`, cwd, fence)
-      return place?.where === 'inside' && fence.look?.(place.path)?.is === 'file'
+      return (
+        place?.where === 'inside' &&
+        !wasWritten({ value: `${top}${file}` } as Arg, call) &&
+        fence.look?.(place.path)?.is === 'file'
+      )
     }),
   )
 }
 
-/** Names of functions that do more than compute. */
-export function isDeed(name: string): boolean {
-  return (
-    DEED.test(name) ||
-    /^(main|app|db|client|session|settings|config|env|engine|conn\w*|redis|prisma|logger|stripe)$/i.test(name)
-  )
-}
-
-const DEED =
-  /drop|delete|remove|destroy|purge|reset|truncate|deploy|publish|send|migrat|seed|flush|wipe|clear|kill|charge|refund|pay|mail|notif|sync|upload|push|save|create|update|insert|write|exec|run|shell|eval|secret|token|passw|credential|cancel|revoke|import|export|fetch|post|connect|start|stop/i
-
 /** What holds for a text that computes and for one that edits. */
-function staysPlain(text: string, members: ReadonlySet<string>): boolean {
+function staysPlain(text: string, isMember: (name: string) => boolean): boolean {
   // Names in strings count too: a format can follow them.
   const bare = readPython(text.replace(LISTS_CODE, '').replace(SHOWN_TABLE, ''))
   if (bare === undefined || /__(?!(main|version|name)__)/.test(text)) return false
@@ -171,8 +184,8 @@ function staysPlain(text: string, members: ReadonlySet<string>): boolean {
   )
     return false
   if (/\bload\b/.test(bare) && /\b(numpy|yaml|pandas)\b/.test(bare)) return false
-  if (!loadsOnly(bare)) return false
-  if (![...bare.matchAll(/\.\s*([A-Za-z_]\w*)/g)].every(([, name = '']) => members.has(name))) return false
+  if (!loadsOnly(bare, isMember)) return false
+  if (![...bare.matchAll(/\.\s*([A-Za-z_]\w*)/g)].every(([, name = '']) => isMember(name))) return false
   const words = bare.replace(/\.\s*[A-Za-z_]\w*/g, ' ').match(/[A-Za-z_]\w*/g) ?? []
   return words.every(word => !BUILT_IN.test(word) && (!word.startsWith('_') || /^(_|__name__|__version__)$/.test(word)))
 }
@@ -180,7 +193,7 @@ function staysPlain(text: string, members: ReadonlySet<string>): boolean {
 /** A text that takes the place of another one, both written out. */
 const REPLACES = /\.\s*replace\s*\(\s*('[^'\\\n]*'|"[^"\\\n]*")\s*,\s*('[^'\\\n]*'|"[^"\\\n]*")\s*\)/g
 
-function loadsOnly(bare: string): boolean {
+function loadsOnly(bare: string, isMember: (name: string) => boolean): boolean {
   const lines = bare.match(/(?<![.\w])(import|from)\b[^\n;]*/g) ?? []
   return lines.every(line => {
     const [, from, names = ''] =
@@ -188,7 +201,7 @@ function loadsOnly(bare: string): boolean {
     if (from !== undefined)
       return (
         MODULES.has(from) &&
-        names.split(',').every(part => MEMBERS.has(/\w+/.exec(part)?.[0] ?? '')) &&
+        names.split(',').every(part => isMember(/\w+/.exec(part)?.[0] ?? '')) &&
         !/\b(open|Path|load|read_\w+)\s+as\b/.test(names)
       )
     const modules = /^import\s+(\w+(?:\s+as\s+\w+)?(?:\s*,\s*\w+(?:\s+as\s+\w+)?)*)\s*$/.exec(line)?.[1]
@@ -231,7 +244,7 @@ const FIELDS = /^([^{}]|\{[^{}'"\\]*\})*$/
 const FIELDS_WITH_SINGLE = /^([^{}]|\{[^{}'"\\]*('[^'"{}\\]*'[^{}'"\\]*)*\})*$/
 
 /** Names of other languages in texts that only compute and print, besides names of a single letter. */
-const WORDS: Record<string, Set<string>> = {
+export const WORDS: Record<string, Set<string>> = {
   ruby: new Set(
     `puts p pp print require json yaml csv set date time JSON YAML CSV File read parse safe_load dig keys values map select reject
      sort sort_by uniq first last count size length sum min max join split each each_with_index each_with_object to_s to_i to_f to_a
@@ -288,9 +301,14 @@ export function isPlainText(language: string, text: string): boolean {
  * Files are judged like those of the Write tool.
  */
 export function judgeEdits(call: ProgramCall, code: Arg): boolean {
-  const { value } = code
+  const value = spellNames(code.value)
   if (writesData(call, code)) return true
-  if (value.length > 8_000 || !staysPlain(value, EDITING) || !opensOnly(value, CHANGED) || explainWritten('', value))
+  if (
+    value.length > 8_000 ||
+    !staysPlain(value, name => EDITING.has(name)) ||
+    !opensOnly(value, CHANGED) ||
+    explainWritten('', value)
+  )
     return false
   // Without reading it first, a file would be replaced and not changed.
   if (!/\.\s*(read_text|read|readlines)\s*\(/.test(value) || /\.\s*write\w*\s*\(\s*(''|"")?\s*\)/.test(value))
@@ -360,30 +378,4 @@ export function judgeStrings(call: ProgramCall, code: Arg): undefined {
     if (/^[\w@./-]+$/.test(value)) call.secret(deriveArg(value, code))
     if (/^(\.\/)?\w[\w/-]*(\.[\w-]+)+$/.test(value)) call.path(deriveArg(value, code), 'read')
   }
-}
-
-/** Headers and packages with which a program can only compute and print, and names in them that do more. */
-const COMPILED: [ending: RegExp, loads: RegExp, allowed: RegExp, reaching: RegExp][] = [
-  [
-    /\.(c|cc|cpp|cxx)$/,
-    /^\s*#\s*include\s*(.*)$/gm,
-    /^<(stdio|stdlib|string|math|stdint|stdbool|stddef|limits|float|ctype|time|assert|inttypes|errno|complex|iostream|iomanip|sstream|vector|string|map|set|algorithm|numeric|cmath|cstdio|cstdint|cstring|cstdlib|utility|memory|array|optional|chrono|functional|limits|type_traits)(\.h)?>$/,
-    /\b(system|exec\w*|popen|_popen|fork|vfork|clone|f?d?re?open\w*|fopen|open|creat|remove|unlink\w*|rename\w*|rmdir|mkdir|tmpfile|socket|connect|dlopen|dlsym|syscall|asm|__asm\w*|__attribute__|__builtin\w*|getenv|environ|setenv|kill|raise|mmap|ptrace|fwrite|fstream|ofstream|ifstream|filesystem|thread|extern|envp)\b|##|%:|^\s*#\s*(?!include)|\\u|\?\?|\(\s*\*/m,
-  ],
-  [
-    /\.go$/,
-    /^\s*(?:import\s+)?("[^"\n]+")\s*$/gm,
-    /^"(fmt|strings|strconv|math|math\/(rand|rand\/v2|big|bits|cmplx)|sort|slices|maps|cmp|time|errors|unicode|unicode\/utf8|bytes|regexp|sync|sync\/atomic|context|encoding\/(json|hex|base64|csv|binary)|container\/\w+|text\/tabwriter|iter|hash\/\w+|crypto\/(sha256|md5|sha1))"$/,
-    /\b(unsafe|syscall|exec|linkname|cgo|embed|os)\b|\/\/go:|import\s+"C"/,
-  ],
-]
-
-/** Whether a program in C or Go only computes and prints. */
-export function isPlainCompiled(path: string, text: string): boolean {
-  const [, loads, allowed, reaching] = COMPILED.find(([ending]) => ending.test(path)) ?? []
-  if (!loads || !allowed || !reaching || text.length > 4_000 || reaching.test(text)) return false
-  // Of Go only imports with one package in each line are read.
-  const left = text.replace(/^import\s+"[^"\n]+"[ \t]*$|^import\s*\([ \t]*\n(\s*"[^"\n]+"[ \t]*\n)*\s*\)/gm, '')
-  if (/\.go$/.test(path) && /\bimport\b/.test(left)) return false
-  return [...text.matchAll(loads)].every(([, name = '']) => allowed.test(name.trim()))
 }

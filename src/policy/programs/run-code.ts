@@ -4,15 +4,9 @@ import { findSpelled, isLog, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, isFlag } from '../shell/args.ts'
-import {
-  isDeed,
-  isPlainCompiled,
-  isPlainPython,
-  isPlainText,
-  judgeEdits,
-  judgeStrings,
-  readPython,
-} from './plain-code.ts'
+import { readOpenPython, standForOwn } from './open-code.ts'
+import { dropKnown, readScript } from './open-script.ts'
+import { isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
 import { judgeScriptSteps } from './step-names.ts'
 import { judgeProgramText } from './task-files.ts'
 
@@ -49,6 +43,11 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
     judgeEdits(call, code)
   )
     return
+  const open = judgeOpenly(call, code)
+  if (open === 'plain' || (open === 'open' && computes))
+    return call.say('code.plain', 'MEDIUM', `a short program for ${call.name} that computes and prints`, code)
+  if (open === 'open')
+    return call.hold('code.inline', 'MEDIUM', `a program text for ${call.name} that says openly what it does`, code)
   const hit = shapes.map(shape => shape.exec(code.value)).find(match => match !== null)
   if (hit)
     return call.say('code.alarming', 'HIGH', `the program text holds ${JSON.stringify(hit[0].slice(0, 40))}`, code)
@@ -58,8 +57,22 @@ export function judgeInline(call: ProgramCall, code: Arg): undefined {
   call.say('code.inline', 'MEDIUM', `a program text for ${call.name}`, code)
 }
 
+/** Whether a text says openly what it does, and nothing of it is alarming. */
+function judgeOpenly(call: ProgramCall, code: Arg): 'plain' | 'open' | undefined {
+  const python = PYTHON.test(call.name) ? readOpenPython(call, code) : undefined
+  const script = /^(node|nodejs|bun|tsx|ts-node|deno)$/.test(call.name) ? readScript(call, code) : undefined
+  const language = LANGUAGES[call.name] ?? ''
+  const other = python || script ? undefined : standForOwn(call, language, code.value)
+  const text = python?.text ?? (script ? dropKnown(code.value) : other)
+  if (text === undefined || FOREIGN.test(text)) return undefined
+  if (ALARMING.some((shape, at) => at !== COMMAND_WORDS && shape.test(text))) return undefined
+  if (other !== undefined) judgeStrings(call, code)
+  if (other !== undefined) return isPlainText(language, other) ? 'open' : undefined
+  return script ?? python?.is
+}
+
 /** Languages whose words are in `PLAIN`. In another one a plain word may do anything. */
-const COMPUTING = /^(python|pypy|py$|ipython|node|deno|bun|tsx|ts-node|awk|gawk|mawk|nawk)/
+const COMPUTING = /^(python|pypy|py$|ipython)/
 
 /** Whether a text only computes and prints, by the modules and the names in it. */
 function isPlain(call: ProgramCall, code: Arg): boolean {
@@ -137,108 +150,11 @@ function onlyComputes(program: string, code: string): boolean {
   // A format follows names, and of `os` only what it says about paths is harmless.
   const used = code.replace(/\bimport [\w, ]+/g, '')
   if (PYTHON.test(program) && /\.\s*format\b|\bos\b(?!\s*\.\s*path\b)|\bas\s/.test(used)) return false
-  const own = new Set<string>()
-  const text = PYTHON.test(program)
-    ? code
-    : code
-        .replace(OWN_CALL, (whole, file: string, name: string | undefined) =>
-          RUNS_AT_ONCE.test(file) ||
-          isDeed(name ?? file.replace(/^.*\/|(?<=\/)(refund|payment|notification|upload|post|event)s$/g, ''))
-            ? whole
-            : ' 0 ',
-        )
-        .replace(OWN_IMPORT, (whole, imported: string | undefined, required: string | undefined) => {
-          const names = (imported ?? required ?? '').split(',').map(name => name.trim())
-          if (!names.every(name => /^[A-Za-z]\w*$/.test(name) && !isDeed(name))) return whole
-          for (const name of names) own.add(name)
-          return ' '
-        })
-  const bare = PYTHON.test(program) ? readPython(code.replace(OPENS_TO_READ, ' ')) : readJavaScript(text)
-  if (bare === undefined) return false
-  if (!PYTHON.test(program) && !/^[gmn]?awk/.test(program)) return namesOnlyData(bare, own)
-  return (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || own.has(word) || /^[a-z]$/i.test(word))
-}
-
-/**
- * Whether the names in a text in JavaScript are those that compute, its own variables, or keys of data: what no object of the language has cannot lead
- * to one. Taking values apart by a key counts as reading it.
- */
-function namesOnlyData(bare: string, own: ReadonlySet<string>): boolean {
-  const isData = (name: string) => !BUILT_IN_NAMES.has(name)
-  const declared = [...bare.matchAll(/\b(?:const|let|var)\s+([A-Za-z]\w*)\s*=/g)].map(([, name = '']) => name)
-  const mine = new Set([...own, ...declared.filter(isData)])
-  const flat = bare.replace(
-    /\(\s*\{\s*([A-Za-z]\w*(?:\s*,\s*[A-Za-z]\w*)*)\s*\}\s*\)\s*=>/g,
-    (whole, taken: string) => {
-      const names = taken.split(/\s*,\s*/)
-      if (!names.every(isData)) return whole
-      for (const name of names) mine.add(name)
-      return '(x) =>'
-    },
+  const bare = readPython(code.replace(OPENS_TO_READ, ' '))
+  return (
+    bare !== undefined && (bare.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || /^[a-z]$/i.test(word))
   )
-  const arrows = flat.match(/=>/g)?.length ?? 0
-  const isWhole =
-    !/[\]}]\s*=(?!=)|\b(const|let|var)\s*[{[]|\bfunction\b/.test(flat) &&
-    arrows === (flat.match(/(\b\w+|\([\w\s,]*\))\s*=>/g)?.length ?? 0)
-  const text = flat
-    .replace(/\.\s*([A-Za-z]\w*)/g, (member, name: string) => (isData(name) ? ' ' : member))
-    .replace(/(?<=[{,]\s*)([A-Za-z]\w*)\s*:/g, (key, name: string) => (isWhole && isData(name) ? ' ' : key))
-  return (text.match(/[A-Za-z_]\w*/g) ?? []).every(word => PLAIN.has(word) || mine.has(word) || /^[a-z]$/i.test(word))
 }
-
-/** Every name that the language gives to something: its globals, their members and those of what they make. */
-const BUILT_IN_NAMES: ReadonlySet<string> = new Set([
-  ...'require module exports arguments caller callee __dirname __filename'.split(' '),
-  ...Object.entries(Object.getOwnPropertyDescriptors(globalThis)).flatMap(([name, { value }]) => {
-    if (value === null || !/^(object|function)$/.test(typeof value)) return [name]
-    const made: unknown = Object.getOwnPropertyDescriptor(value, 'prototype')?.value
-    return [name, ...Object.getOwnPropertyNames(value), ...(made ? Object.getOwnPropertyNames(made) : [])]
-  }),
-])
-
-/** Names that a text takes from files of the project. */
-const OWN_IMPORT =
-  /\bimport\s*\{([\w\s,]+)\}\s*from\s*['"]\.\/(?:(?!\.\.)[\w./-])+['"]\s*;?|\bconst\s*\{([\w\s,]+)\}\s*=\s*(?:await\s+import|require)\(\s*['"]\.\/(?:(?!\.\.)[\w./-])+['"]\s*\)\s*;?/g
-
-/** A function of a file of the project, called where the file is loaded: `require('./src/price').total(…)`. */
-const OWN_CALL = /\brequire\(\s*['"](\.\/(?:(?!\.\.)[\w./-])+)['"]\s*\)(?:\s*\.\s*([A-Za-z]\w*))?(?=\s*\()/g
-/** Files that do something when they are loaded. */
-const RUNS_AT_ONCE =
-  /(^|\/)(scripts?|bin|tools?|tasks?|jobs?|migrations?|cli|server|index\.[cm]?js|main|worker|app)(\/|\.|$)|\/[^/]*(drop|delete|remove|destroy|purge|truncate|deploy|publish|migrat|seed|flush|wipe|send|mail|charge|reset|clean)[^/]*$/i
-
-/** A text in JavaScript without its strings and what may be done with modules. `undefined` if it is not sure what is a string, or if a member is computed. */
-function readJavaScript(code: string): string | undefined {
-  const left = MODULE_USES.reduce((text, shape) => text.replace(shape, ' 0 '), code)
-  const bare = left
-    .replace(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g, ' 0 ')
-    .replace(/(?<=[(,=!&|?:{;]\s*)\/(?:[^/\\\n]|\\.)+\/[a-z]*/g, ' 0 ')
-  // An escape can spell any name: `{'con\structor': f}`.
-  const strings = left.match(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"/g) ?? []
-  if (bare.includes('\\') || !strings.every(one => /^(?:[^\\]|\\[nrt"'\\/])*$/.test(one))) return undefined
-  if (/[`"']|\/\*|\b(this|self|require|import|process|fs|readFileSync|open|os|v8)\b/.test(bare)) return undefined
-  if (/\/[^/]*["'][^/]*\//.test(left) || /["'](constructor|prototype)["']/.test(left)) return undefined
-  // A computed member, a computed key of what is taken apart, and a call of a computed value.
-  return /[\w)\]]\s*\[(?!\s*\d+\s*\])|[{,]\s*\[[\s\S]*?\]\s*:|[\])]\s*\(/.test(
-    bare.replace(/\b(const|let|var|of|return)\s*\[/g, ' ['),
-  )
-    ? undefined
-    : bare
-}
-
-/** Uses of modules that read one file of the project by its plain name, or say what runs. */
-const MODULE_USES = [
-  /\b(?:const|let|var)\s+fs\s*=\s*require\(\s*['"](node:)?fs['"]\s*\)\s*[;,]/g,
-  /(?:\brequire\(\s*['"](?:node:)?fs['"]\s*\)|\bfs)\s*\.\s*readFileSync\(\s*(['"])(\.\/)?\w[\w/-]*(\.[\w-]+)*\1\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
-  /(?:\brequire\(\s*['"](?:node:)?fs['"]\s*\)|\bfs)\s*\.\s*readFileSync\(\s*(0|['"]\/dev\/stdin['"])\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
-  /\b(?:const|let|var)\s+(?:c|crypto)\s*=\s*require\(\s*['"](node:)?crypto['"]\s*\)\s*[;,]/g,
-  /(?:\brequire\(\s*['"](?:node:)?crypto['"]\s*\)|(?<![.\w])(?:c|crypto))\s*\.\s*(?:createHash|createHmac)\(\s*'[\w-]+'\s*(?:,\s*'[^'\\\n]*'\s*)?\)(?:\s*\.\s*update\(\s*'[^'\\\n]*'\s*\))*\s*\.\s*digest\(\s*'(?:hex|base64|base64url)'\s*\)/g,
-  /(?:\brequire\(\s*['"](?:node:)?crypto['"]\s*\)|(?<![.\w])(?:c|crypto))\s*\.\s*(?:randomUUID\(\s*\)|randomBytes\(\s*\d+\s*\)\s*\.\s*toString\(\s*'(?:hex|base64|base64url)'\s*\))/g,
-  /\bimport\s*\{\s*readFileSync\s*\}\s*from\s*['"](?:node:)?fs['"]\s*;/g,
-  /(?<![.\w])readFileSync\(\s*(['"])(\.\/)?\w[\w/-]*(\.[\w-]+)*\1\s*(,\s*['"]utf-?8['"]\s*)?\)/g,
-  /\brequire\(\s*(['"])\.\/[\w/-]+(\.[\w-]+)*\.json\1\s*\)/g,
-  /\brequire\.resolve\(\s*(['"])[@\w][\w@/.-]*\1\s*\)/g,
-  /\bprocess\s*\.\s*(version|versions|platform|arch|argv|memoryUsage\(\)|uptime\(\)|hrtime\(\)|exit\(\d*\))(?!\w)/g,
-]
 
 /** Flags of tools with which they say where they write, and which mean something else in others. */
 const INTO: Record<string, RegExp> = {
@@ -397,4 +313,30 @@ function isReport({ name, args }: ProgramCall, { text, at }: Arg): boolean {
       flag,
     ),
   )
+}
+
+/** Headers and packages with which a program can only compute and print, and names in them that do more. */
+const COMPILED: [ending: RegExp, loads: RegExp, allowed: RegExp, reaching: RegExp][] = [
+  [
+    /\.(c|cc|cpp|cxx)$/,
+    /^\s*#\s*include\s*(.*)$/gm,
+    /^<(stdio|stdlib|string|math|stdint|stdbool|stddef|limits|float|ctype|time|assert|inttypes|errno|complex|iostream|iomanip|sstream|vector|string|map|set|algorithm|numeric|cmath|cstdio|cstdint|cstring|cstdlib|utility|memory|array|optional|chrono|functional|limits|type_traits)(\.h)?>$/,
+    /\b(system|exec\w*|popen|_popen|fork|vfork|clone|f?d?re?open\w*|fopen|open|creat|remove|unlink\w*|rename\w*|rmdir|mkdir|tmpfile|socket|connect|dlopen|dlsym|syscall|asm|__asm\w*|__attribute__|__builtin\w*|getenv|environ|setenv|kill|raise|mmap|ptrace|fwrite|fstream|ofstream|ifstream|filesystem|thread|extern|envp)\b|##|%:|^\s*#\s*(?!include)|\\u|\?\?|\(\s*\*/m,
+  ],
+  [
+    /\.go$/,
+    /^\s*(?:import\s+)?("[^"\n]+")\s*$/gm,
+    /^"(fmt|strings|strconv|math|math\/(rand|rand\/v2|big|bits|cmplx)|sort|slices|maps|cmp|time|errors|unicode|unicode\/utf8|bytes|regexp|sync|sync\/atomic|context|encoding\/(json|hex|base64|csv|binary)|container\/\w+|text\/tabwriter|iter|hash\/\w+|crypto\/(sha256|md5|sha1))"$/,
+    /\b(unsafe|syscall|exec|linkname|cgo|embed|os)\b|\/\/go:|import\s+"C"/,
+  ],
+]
+
+/** Whether a program in C or Go only computes and prints. */
+function isPlainCompiled(path: string, text: string): boolean {
+  const [, loads, allowed, reaching] = COMPILED.find(([ending]) => ending.test(path)) ?? []
+  if (!loads || !allowed || !reaching || text.length > 4_000 || reaching.test(text)) return false
+  // Of Go only imports with one package in each line are read.
+  const left = text.replace(/^import\s+"[^"\n]+"[ \t]*$|^import\s*\([ \t]*\n(\s*"[^"\n]+"[ \t]*\n)*\s*\)/gm, '')
+  if (/\.go$/.test(path) && /\bimport\b/.test(left)) return false
+  return [...text.matchAll(loads)].every(([, name = '']) => allowed.test(name.trim()))
 }

@@ -306,3 +306,14 @@ export function judgeCommandFlags(call: ProgramCall): undefined {
 /** Words of a flag or a variable that may run or send something, choose another machine, or choose a folder that is emptied. */
 export const FAR_REACHING =
   /cache|clean|clear|delete|erase|remove|purge|reset|force|(?<!std)out|dir|dest|(?<!pro)file|path|env|prod|stag|live|host|url|addr|regist|remote|token|key|deploy|publish|release|upload|push|exec|cmd|command|script|hook|pager|plugin|(?<!re)load|require|import|eval|shell|wrapper|interpreter|compiler|linker|editor|browser|engine|proxy|socket|listen|bind|share|public|tunnel|expose|server|backend|endpoint|upstream|bucket|mirror|cloud|cluster|mainnet|submit|send|sync|notify|auth|appl[yi]|approve|merge|rollback|downgrade|scan|dashboard|portal|metrics|email|[;|&`$<>(]|\s|:\/\/|=\.?\/?$/i
+
+/** Names of functions that do more than compute. */
+export function isDeed(name: string): boolean {
+  return (
+    DEED.test(name) ||
+    /^(main|app|db|client|session|settings|config|env|engine|conn\w*|redis|prisma|logger|stripe)$/i.test(name)
+  )
+}
+
+const DEED =
+  /drop|delete|remove|destroy|purge|reset|truncate|deploy|publish|send|migrat|seed|flush|wipe|clear|kill|charge|refund|pay|mail|notif|sync|upload|push|save|create|update|insert|write|exec|run|shell|eval|secret|token|passw|credential|cancel|revoke|import|export|fetch|post|connect|start|stop/i

@@ -36,7 +36,7 @@ function listReasons({ reasons, pieces }: Piece): Reason[] {
 
 /** Reasons that a sandbox settles by itself wherever they are held. */
 const SETTLED: ReadonlySet<string> = new Set(
-  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change net.get tool.outside'.split(
+  'proc.kill proc.listed proc.detach file.delete env.hijack cwd.outside path.outside path.secret net.serve net.change net.get tool.outside code.inline'.split(
     ' ',
   ),
 )
