@@ -70,7 +70,7 @@ const OF_SYS =
 
 /** Members that lead to other modules, call by a name, write, or change something elsewhere. */
 const REACHES =
-  /^(_\w*|os|sys|io|builtins|modules|subprocess|shutil|socket|codecs|posix|ctypes|types|threading|multiprocessing|importlib|loader|[a-z]{1,2}_(frame|code|globals|back|builtins|locals)|mro|func_\w+|get_type_hints|ForwardRef|make_dataclass|getmembers|run\w*|call\w*|system|eval|query|exec|exec[vl]\w*|executescript|executemany|save\w*|to_(?!dict|list|datetime|numpy|records|frame)\w*|read_\w+|\w*load\w*|tofile|memmap|fromfile|genfromtxt|touch|chmod|mkdir|makedirs|rmdir|unlink|rename|symlink_to|hardlink_to|write\w*|\w*open\w*|\w*flush\w+|drop\w*|delete\w*|remove_\w+|destroy\w*|purge\w*|truncate\w*|deploy\w*|publish\w*|send\w*|post|put|patch|request\w*|connect\w*|mail\w*|notify\w*|charge\w*|refund\w*|pay|migrate\w*|seed_\w+|reset_(?!index)\w*|wipe\w*|kill\w*|upload\w*|revoke\w*|cancel\w*|config_\w+|slaveof|replicaof|shutdown|script_\w+|register_\w+|restore|bgsave|move|commit|\w*trace|\w*hook|basicConfig|\w*Handler|getenv|putenv|walk_packages|chdir|get_field|v?format_?(map|field)?|vformat|Formatter|agg|aggregate|apply\w*|transform|pipe|settings|config|secrets?|tokens?|environ|passwords?)$/
+  /^(_\w*|os|sys|io|builtins|modules|subprocess|shutil|socket|codecs|posix|ctypes|types|threading|multiprocessing|importlib|loader|[a-z]{1,2}_(frame|code|globals|back|builtins|locals)|mro|func_\w+|get_type_hints|ForwardRef|make_dataclass|getmembers|run\w*|call\w*|system|eval|query|exec|exec[vl]\w*|executescript|executemany|save\w*|to_(?!dict|list|datetime|numpy|records|frame)\w*|read_\w+|\w*load\w*|tofile|memmap|fromfile|genfromtxt|touch|chmod|mkdir|makedirs|rmdir|unlink|rename|symlink_to|hardlink_to|write\w*|\w*open\w*|\w*flush\w+|drop\w*|delete\w*|remove_\w+|destroy\w*|purge\w*|truncate\w*|deploy\w*|publish\w*|send\w*|post|put|patch|request\w*|connect\w*|mail\w*|notify\w*|charge\w*|refund\w*|pay|migrate\w*|seed_\w+|reset_(?!index)\w*|wipe\w*|kill\w*|upload\w*|revoke\w*|cancel\w*|config_\w+|slaveof|replicaof|shutdown|\w*expire\w*|ltrim|swapdb|getdel|failover|(acl|module|client|debug|cluster)_\w+|monitor|script_\w+|register_\w+|restore|bgsave|move|commit|\w*trace|\w*hook|basicConfig|\w*Handler|getenv|putenv|walk_packages|chdir|get_field|v?format_?(map|field)?|vformat|Formatter|agg|aggregate|apply\w*|transform|pipe|settings|config|secrets?|tokens?|environ|passwords?)$/
 
 const LIST = `\\[\\s*((?:'[^'\\\\\\n]*'|"[^"\\\\\\n]*")(?:\\s*,\\s*(?:'[^'\\\\\\n]*'|"[^"\\\\\\n]*"))*)\\s*,?\\s*\\]`
 const ASKS_GIT = new RegExp(
@@ -210,7 +210,7 @@ export function standForOwn(call: ProgramCall, language: string, text: string): 
       (rest, name) =>
         rest.replace(
           new RegExp(
-            `(?:\\bnew\\s+)?(?<![\\w.$:])(?:\\\\?[A-Z]\\w*\\\\)*${RegExp.escape(name)}(?:::[A-Z]\\w*)*(?![\\w:])`,
+            `(?:\\bnew\\s+)?(?<![\\w.$:])(?:\\\\?[A-Z]\\w*\\\\)*${RegExp.escape(name)}(?:::(?:${own.join('|')}))*(?![\\w:])`,
             'g',
           ),
           stand,
@@ -255,14 +255,14 @@ function listOwnFiles(call: ProgramCall, language: string, name: string): (strin
 }
 
 /** A text in JavaScript, read. */
-export interface ReadText {
+export interface CodeText {
   /** The text without comments; a string is its number in quotes, a template a bracket. */
   bare: string
   strings: string[]
 }
 
 /** Reads strings, templates, patterns and comments. `undefined` if it is not sure where one of them ends. */
-export function scanScript(text: string): ReadText | undefined {
+export function scanScript(text: string): CodeText | undefined {
   const strings: string[] = []
   let bare = ''
   /** Open templates: how many brackets are open in the value that is read. */

@@ -2,7 +2,7 @@ import type { ProgramCall } from '../classify/call.ts'
 import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
-import { isAlarming, KEPT, LOCAL_ADDRESS, type ReadText, RUNS_AT_ONCE, scanScript } from './open-code.ts'
+import { type CodeText, isAlarming, KEPT, LOCAL_ADDRESS, RUNS_AT_ONCE, scanScript } from './open-code.ts'
 import { isDeed } from './step-names.ts'
 
 // Texts in JavaScript that say openly what they do: every name that can reach something stands in the text, every module is one that computes or one
@@ -60,7 +60,7 @@ export function dropKnown(text: string): string {
     .replace(/(["'])(node:)?http\1|\bhttp\b(?=\s*(\.\s*createServer|=|from\b))/g, '0')
 }
 /** A set or a map of the text itself loses a member: nothing else is deleted. */
-export function dropSets(text: string): string {
+function dropSets(text: string): string {
   const names = [...text.matchAll(/\b(?:const|let|var)\s+(\w{1,40})\s*=\s*new (?:Map|Set)\b/g)].map(
     ([, name = '']) => name,
   )
@@ -83,7 +83,7 @@ interface Names {
 function takeModules(
   call: ProgramCall,
   code: Arg,
-  { bare, strings }: ReadText,
+  { bare, strings }: CodeText,
 ): { bare: string; names: Names; packs: boolean } | undefined {
   const names: Names = { modules: new Set(), files: new Set(), servers: new Set(), given: new Set() }
   let isOpen = true
@@ -211,7 +211,7 @@ const JOINED = [
 const FIRST = new RegExp(`^\\s*(?:"(\\d+)"|(0)|(${JOINED}))\\s*[,)]`)
 
 /** Takes out the reading of files. `undefined` if it is not plain which files those are. */
-function takeFiles(call: ProgramCall, code: Arg, { bare, strings }: ReadText, names: Names): string | undefined {
+function takeFiles(call: ProgramCall, code: Arg, { bare, strings }: CodeText, names: Names): string | undefined {
   const space = [...names.files].join('|')
   const uses = new RegExp(`(?:${FREE}(?:${space})\\s*\\.\\s*)?(?<![\\w])(\\w+Sync)\\s*(\\()?`, 'g')
   let isPlain = true
@@ -253,7 +253,7 @@ function isFound(bare: string, joined: string): boolean {
 }
 
 /** Whether a walk begins at folders that the text names, and no name of a file is made of something else on the way. */
-function walksOpenly(call: ProgramCall, code: Arg, { bare, strings }: ReadText): boolean {
+function walksOpenly(call: ProgramCall, code: Arg, { bare, strings }: CodeText): boolean {
   if (CUTS.test(bare.replaceAll(/\bJSON\s*\.\s*parse\b/g, ' '))) return false
   const joining = new Set([...bare.matchAll(/\+\s*"(\d+)"\s*\+/g)].map(([, number]) => strings[Number(number)]))
   if (
@@ -312,7 +312,7 @@ const FUNCTIONS =
   /^(String|Number|parseInt|parseFloat|Boolean|BigInt|isNaN|isFinite|Array|Object|Date|RegExp|Error|Map|Set|given|setTimeout|setInterval|clearTimeout|clearInterval|structuredClone|encodeURIComponent|URL|URLSearchParams|TypeError|RangeError|WeakMap|Promise|Intl|super|Uint8Array|Float64Array|Int32Array)$/
 /** Members that change something elsewhere, or call what they are given by a name. */
 const ACTS =
-  /^(drop|destroy|purge|deploy|publish|send|mail|notify|charge|refund|migrate|seed|flush|wipe|kill|upload|revoke|cancel|connect|query|execute|request|save|insert|remove|delete|truncate|createServer|createConnection|listen|write|writeFile|register|emitWarning|chdir|abort|setuid|pipe|pipeline|promisify|callbackify|createDecipheriv|decrypt|privateDecrypt)([A-Z_]\w*)?$/
+  /^(drop|destroy|purge|deploy|publish|send|mail|notify|charge|refund|migrate|seed|flush|wipe|kill|upload|revoke|cancel|connect|query|execute|request|save|insert|remove|delete|truncate|createServer|createConnection|listen|write|writeFile|register|emitWarning|chdir|abort|setuid|pipe|pipeline|promisify|callbackify|createDecipheriv|setEngine|setFips|decrypt|privateDecrypt)([A-Z_]\w*)?$/
 
 /** The functions that a text defines. */
 function listFunctions(bare: string): Set<string> {

@@ -9,7 +9,7 @@ import { isDeed } from './step-names.ts'
 // that it loads, the members that it names and the built-in functions, so all of them are lists of what is allowed.
 
 const MODULES = new Set(
-  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy inspect abc contextlib hmac traceback warnings fnmatch shlex numbers graphlib pydantic attr attrs dateutil tabulate jsonschema packaging toml tomli'.split(
+  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy inspect abc contextlib hmac traceback warnings fnmatch shlex numbers graphlib pydantic attr attrs dateutil tabulate jsonschema packaging tomli'.split(
     ' ',
   ),
 )
@@ -74,6 +74,7 @@ export function spellNames(text: string): string {
 
 export function readsPlainly(call: ProgramCall, code: Arg, text: string, isMember: (name: string) => boolean): boolean {
   const { text: value, patterns } = spellLoops(text)
+  if (patterns.some(pattern => /(^|\/)(certs?|keys?|private|secrets?|credentials?)\//i.test(pattern))) return false
   for (const pattern of patterns) call.path({ ...deriveArg(pattern, code), glob: /[*?[]/.test(pattern) }, 'read')
   if (value.length > 4_000 || !staysPlain(dropOwnImports(call, value), isMember) || !opensOnly(value, OPENED))
     return false
@@ -315,6 +316,12 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
     return false
   const paths = [...value.matchAll(CHANGED)].map(([, , path = '']) => path)
   if (paths.length === 0 || paths.some(path => path.split('/').includes('..'))) return false
+  // A part of a text that is written back may lack what checks the work, or everything.
+  if (
+    /\[\s*:\s*-?\d+\s*\]/.test(value) ||
+    (/\[[^\]\n:]*:[^\]\n]*\]/.test(value) && paths.some(path => TESTS.test(path)))
+  )
+    return false
   const files = paths.map(path => deriveArg(path, code))
   if (!files.every(file => staysInSandbox(file, call))) return false
   for (const file of files) {
@@ -360,11 +367,20 @@ const DATA_WRITTEN = [
 const MAKES_FOLDER =
   /(?:\bpathlib\s*\.\s*)?\bPath\(\s*(['"])[A-Za-z][\w/-]*\1\s*\)\s*\.\s*mkdir\(\s*(?:(?:exist_ok|parents)\s*=\s*True\s*,?\s*)*\)/g
 
-/** The texts that a program text puts in place of others. */
+/** Tests, by their folder or their name. */
+const TESTS = /(^|\/)(tests?|specs?|__tests__)\/|[._-](test|spec)\.|(^|\/)test_/
+
+/** The texts that a program text puts in place of others, or adds. */
 function readInsertions(text: string): string {
   const string = `[rbuft]*('''[\\s\\S]*?'''|"""[\\s\\S]*?"""|'(?:[^'\\\\\\n]|\\\\.)*'|"(?:[^"\\\\\\n]|\\\\.)*")`
   const shape = new RegExp(`\\b(?:replace|subn?)\\s*\\(\\s*${string}\\s*,\\s*${string}`, 'g')
-  return [...text.matchAll(shape)].map(([, , to = '']) => to.replace(/^['"]+|['"]+$/g, '')).join('\n')
+  const isAdded = ({ index, 0: whole }: RegExpExecArray) =>
+    /\+\s*$/.test(text.slice(Math.max(0, index - 9), index)) ||
+    /^\s*\+/.test(text.slice(index + whole.length, index + whole.length + 9))
+  const added = [...text.matchAll(new RegExp(string, 'g'))].filter(isAdded).map(([whole]) => whole)
+  return [...[...text.matchAll(shape)].map(([, , to = '']) => to), ...added]
+    .map(to => to.replace(/^['"]+|['"]+$/g, ''))
+    .join('\n')
 }
 
 const EDITING = new Set([...MEMBERS, 'write_text', 'write', 'writelines', 'close'])

@@ -65,7 +65,9 @@ function judgeOpenly(call: ProgramCall, code: Arg): 'plain' | 'open' | undefined
   const other = python || script ? undefined : standForOwn(call, language, code.value)
   const text = python?.text ?? (script ? dropKnown(code.value) : other)
   if (text === undefined || FOREIGN.test(text)) return undefined
-  if (ALARMING.some((shape, at) => at !== COMMAND_WORDS && shape.test(text))) return undefined
+  // Words of a command are a string, unless code of the project could run them.
+  const isAlone = script !== undefined && !/["'`]\.\//.test(text)
+  if (ALARMING.some((shape, at) => !(isAlone && at === COMMAND_WORDS) && shape.test(text))) return undefined
   if (other !== undefined) judgeStrings(call, code)
   if (other !== undefined) return isPlainText(language, other) ? 'open' : undefined
   return script ?? python?.is
