@@ -20,7 +20,7 @@ export interface SettingsFor {
  */
 export async function loadSettings({ paths, env, project, loaded }: SettingsFor): Promise<LoadedConfig> {
   if (loaded) return loaded
-  if (!existsSync(project)) return loadConfig({ paths, env })
+  if (!existsSync(project)) return loadConfig({ paths, env, project: null })
   const trust = await trustStatus(paths, project)
   return loadConfig({ paths, env, project, trusted: trustedFile(trust) })
 }

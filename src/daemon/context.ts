@@ -145,7 +145,8 @@ export async function readWorktreeDeps({
   store: Store
   log: Log
 }): Promise<WorktreeDeps> {
-  const { worktrees } = (await loadConfig({ paths, env })).config
+  // What a project may set of them is read when one is made (worktree-provider.ts).
+  const { worktrees } = (await loadConfig({ paths, env, project: null })).config
   const root = worktrees.directory ?? join(paths.home, 'worktrees')
   return { store, log, env, root, clock: systemClock, settings: worktrees }
 }

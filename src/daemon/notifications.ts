@@ -124,8 +124,7 @@ function openSettingsReader(
     if (cached && Date.now() - cached.at < FRESH_MS) return cached.settings
     try {
       const trusted = project === '' ? undefined : trustedFile(await trustStatus(paths, project))
-      const ofProject = project === '' ? {} : { project, trusted }
-      const { config } = await loadConfig({ paths, env, ...ofProject })
+      const { config } = await loadConfig({ paths, env, project: project || null, trusted })
       const settings = await fillNotifications(config.notifications, { secrets })
       cache.set(project, { at: Date.now(), settings })
       return settings

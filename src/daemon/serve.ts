@@ -72,7 +72,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   await using store = await openStore({ file: given.paths.database, onFailure: error => late.disk?.failed(error) })
   const accepted = await openAcceptedFiles({ store, paths: given.paths, warn: text => late.log?.warn({}, text) })
   const paths = { ...given.paths, accepted: accepted.contents }
-  const { config, warnings } = await loadConfig({ paths, env })
+  const { config, warnings } = await loadConfig({ paths, env, project: null })
   await accepted.beginAll()
   const version = programVersion()
   const token = loadToken(paths.tokenFile)
@@ -131,7 +131,7 @@ export async function serve({ env, foreground, bootId, ready, ...given }: Serve)
   const quota = openQuota({
     store,
     clock: systemClock,
-    settings: async () => (await loadConfig({ paths, env })).config.quota,
+    settings: async () => (await loadConfig({ paths, env, project: null })).config.quota,
   })
   const supervisor = new Supervisor({
     store,

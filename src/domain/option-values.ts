@@ -35,7 +35,6 @@ export type GateProfile = (typeof GATE_PROFILES)[number]
 
 /** How much is checked before an agent that a person started may end its turn. */
 export const HOOK_GATES = ['off', ...GATE_PROFILES] as const
-export type HookGates = (typeof HOOK_GATES)[number]
 
 /** Where an agent's process runs if it is not our own child: `tmux` is a terminal that a person can enter. */
 export const SESSION_HOSTS = ['tmux'] as const

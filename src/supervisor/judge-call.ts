@@ -153,7 +153,7 @@ export async function loadProjectPolicy(location: PolicyLocation): Promise<Proje
   const hasFiles = isDirectory && (await hasOwnFiles(location))
   const trusted = hasFiles ? trustedFile(await trustStatus(paths, project)) : () => false
   const inProject = isDirectory ? { project } : {}
-  const { config } = await loadConfig({ paths, env, trusted, ...inProject })
+  const { config } = await loadConfig({ paths, env, trusted, project: null, ...inProject })
   const rules = await loadRules({ paths, trusted, userFile, ...inProject })
   const { permissions, brain } = config
   return {

@@ -361,7 +361,7 @@ export class Supervisor {
     const { kept } = this.#supervisor
     const { paths, env: own } = this.#options
     if (!env) return kept.forget(FOR_API)
-    const { config } = await loadConfig({ paths, env: own })
+    const { config } = await loadConfig({ paths, env: own, project: null })
     kept.keep(FOR_API, env, { onDisk: config.sessions.keep_environment })
   }
 

@@ -151,7 +151,7 @@ const KEYS: SettingKey[] = [
 const loaded = (t: Parameters<typeof tempDir>[0], env: Record<string, string>, project?: string) => {
   const home = tempDir(t)
   const paths = appPathsFor({ env: { PCC_HOME: home } })
-  return loadConfig({ paths, env: { HOME: home, ...env }, ...(project && { project }) })
+  return loadConfig({ paths, env: { HOME: home, ...env }, project: project ?? null })
 }
 
 test('each budget of the settings stops what has spent so much of it, and nothing else does', async t => {

@@ -114,7 +114,7 @@ function addLoginCommands(agents: Command): void {
 
 async function findClaudeProgram({ paths, env }: CommandContext): Promise<string> {
   const { loadConfig } = await import('../../domain/config/load.ts')
-  const { config } = await loadConfig({ paths, env })
+  const { config } = await loadConfig({ paths, env, project: null }) // a login is not for one project
   if (config.agents.path !== undefined) return config.agents.path
   return (await import('../../agents/claude/bundled-program.ts')).bundledProgram()
 }

@@ -17,17 +17,19 @@ const MAX_CELL_WIDTH = 60
 
 /** `pcc answers list` */
 export async function listAnswers(context: CommandContext, { project }: { project?: string }): Promise<void> {
-  const { paths, env, json, terminal, out } = context
+  const { paths, json, terminal, out } = context
   const client = await openClient(paths, context)
   const path = project === undefined ? undefined : (resolveRealPath(resolve(project)) ?? resolve(project))
   const query = path === undefined ? '' : `?project=${encodeURIComponent(path)}`
   const { answers } = await client.request<{ answers: RememberedView[] }>('GET', `/answers${query}`)
   if (json) return out(JSON.stringify({ answers }, null, 2))
   if (answers.length === 0) return out('Nothing is remembered.')
-  const { loadConfig } = await import('../../domain/config/load.ts')
-  const memory = readMemorySettings((await loadConfig({ paths, env })).config.memory)
   const now = Date.now()
-  const rows = answers.map(answer => answerRow(answer, { now, until: describeExpiry(answer, memory, now) }))
+  const settings = await memorySettings(answers, context)
+  const rows = answers.map(answer => {
+    const memory = settings.get(answer.project)
+    return answerRow(answer, { now, until: memory ? describeExpiry(answer, memory, now) : '' })
+  })
   const headings = ['Id', 'Where', 'Asked', 'Answer', 'By', 'On', 'Until']
   const giveWay = [
     [WHERE_COLUMN, 12],
@@ -36,6 +38,27 @@ export async function listAnswers(context: CommandContext, { project }: { projec
   ] as const
   for (const line of boxTable({ headings, rows, terminal, giveWay })) out(line)
   out('Forget one with: pcc answers forget <id>')
+}
+
+type MemorySettings = ReturnType<typeof readMemorySettings>
+
+/** How long answers count in each of their projects. What is answered everywhere goes by the person's own settings. */
+async function memorySettings(
+  answers: readonly RememberedView[],
+  { paths, env }: Pick<CommandContext, 'paths' | 'env'>,
+): Promise<Map<string | null, MemorySettings>> {
+  const [{ loadConfig }, { loadSettings }] = await Promise.all([
+    import('../../domain/config/load.ts'),
+    import('../load-settings.ts'),
+  ])
+  const own = await loadConfig({ paths, env, project: null })
+  const settings = new Map<string | null, MemorySettings>()
+  for (const project of new Set(answers.map(answer => answer.project))) {
+    // The settings of a project may be broken, and the answers of others are listed all the same.
+    const loaded = project === null ? own : await loadSettings({ paths, env, project }).catch(() => own)
+    settings.set(project, readMemorySettings(loaded.config.memory))
+  }
+  return settings
 }
 
 function answerRow(answer: RememberedView, { now, until }: { now: number; until: string }): Cell[] {
@@ -56,7 +79,7 @@ function answerText({ kind, verdict, answer }: RememberedView): string {
   return [answer ?? ''].flat().join(', ')
 }
 
-function describeExpiry(answer: RememberedView, memory: ReturnType<typeof readMemorySettings>, now: number): string {
+function describeExpiry(answer: RememberedView, memory: MemorySettings, now: number): string {
   if (answer.lasting) return 'always'
   return isFresh(answer, memory, now) ? formatDay(answer.answered_at + memory.ttlMs, now) : 'old'
 }

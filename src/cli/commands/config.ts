@@ -209,7 +209,7 @@ async function chooseBrain(
       kind,
       options,
       load: async settings => {
-        const { config, values } = await loadConfig({ paths, env: process.env, flags: settings })
+        const { config, values } = await loadConfig({ paths, env: process.env, project: null, flags: settings })
         return { config: await fillSecrets(config, secrets), values }
       },
       person: atTerminal ? await openPrompter(`Setting up ${kind}`) : undefined,

@@ -211,7 +211,7 @@ export async function examine(
   { deep }: { deep: boolean },
 ): Promise<DoctorFinding[]> {
   const [loaded, { client, silent }] = await Promise.all([
-    loadConfig({ paths, env }).catch((error: unknown) => {
+    loadConfig({ paths, env, project: null }).catch((error: unknown) => {
       if (error instanceof AppError) return error // reported by `checkSettings`
       throw error
     }),

@@ -69,7 +69,7 @@ const SEND_MS = 60_000
 
 /** The settings of notifications, with the secrets that they name. */
 async function loadFilled({ env, paths }: Pick<CommandContext, 'env' | 'paths'>): Promise<NotifySettings> {
-  const { config } = await loadConfig({ paths, env })
+  const { config } = await loadConfig({ paths, env, project: null })
   const [{ openSecrets }, { fillSecrets }] = await Promise.all([
     import('../../domain/config/open-secrets.ts'),
     import('../../domain/config/secret-references.ts'),

@@ -157,7 +157,8 @@ function ageOf(times: readonly number[], now: number): number {
 
 /** How full the accounts are, by what is stored: a scrape asks no other program. An account is named by its hash. */
 async function showAccounts({ store, paths, agentEnv }: DaemonContext, figures: Figures): Promise<void> {
-  const { quota: settings } = (await loadConfig({ paths, env: agentEnv })).config
+  // An account is used by the sessions of several projects.
+  const { quota: settings } = (await loadConfig({ paths, env: agentEnv, project: null })).config
   const { notice_percent: notice, warning_percent: warning, critical_percent: critical } = settings
   const now = Date.now()
   const [windows, gates] = await Promise.all([store.quota.windows(), store.gates.list()])

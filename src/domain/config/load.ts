@@ -12,22 +12,40 @@ import {
   variableOf,
 } from './layers.ts'
 import { checkValue } from './parse-setting.ts'
-import { type Config, defaultValues, isSettingKey, nestValues, type SettingKey, type Values } from './settings.ts'
+import {
+  type Config,
+  defaultValues,
+  isSettingKey,
+  nestValues,
+  type OwnConfig,
+  type OwnValues,
+  type SettingKey,
+  type Values,
+} from './settings.ts'
 
 export interface LoadOptions {
   paths: AppPaths
   env: Record<string, string | undefined>
-  /** The project's directory; its config file is searched there and in the directories above. */
-  project?: string | undefined
+  /**
+   * The project's directory; its config file is searched there and in the directories above. Without it, only what no project may set
+   * can be read. `null` says that of the other settings the person's own value is meant, too.
+   */
+  project?: string | null | undefined
   /** The values of command line flags, by full key. */
   flags?: Partial<Values> | undefined
   /** Whether a person trusts the project's file as it is now. If absent, no project is trusted. */
   trusted?: ((file: { path: string; content: string }) => boolean) | undefined
 }
 
-export interface LoadedConfig {
+export interface LoadedConfig extends LoadedOwnConfig {
   config: Config
   values: Values
+}
+
+/** The settings that no project may set. */
+export interface LoadedOwnConfig {
+  config: OwnConfig
+  values: OwnValues
   /** `default`, a file with its line, a variable or `flag`. */
   origin(key: string): string
   userFile?: string
@@ -39,6 +57,8 @@ export interface LoadedConfig {
 }
 
 /** Loads the effective settings: defaults < user file < project file < environment < flags. */
+export function loadConfig(options: LoadOptions & { project: string | null }): Promise<LoadedConfig>
+export function loadConfig(options: LoadOptions & { project?: undefined }): Promise<LoadedOwnConfig>
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { paths, env, project, flags, trusted } = options
   const home = env['HOME'] || homedir()
@@ -55,7 +75,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const user = await readUserFile(paths, home)
   if (user) apply(user.values, key => `${user.path}:${user.lines.get(key) ?? 1}`)
 
-  const projectPath = project === undefined ? undefined : await findProjectFile(project, home)
+  const projectPath = project == null ? undefined : await findProjectFile(project, home)
   const file = projectPath === undefined ? undefined : await readConfigFile(projectPath, home)
   const mayLoosen = file !== undefined && trusted?.({ path: file.path, content: file.content }) === true
   const fromProject = file ? projectLayer(file, values, mayLoosen) : { values: {}, untrusted: [] }

@@ -6,15 +6,18 @@ import { readHours } from '../hours.ts'
  */
 export type ProjectRule = 'free' | 'tighten' | 'trusted' | 'never'
 
-export interface Setting<T = unknown> {
+export interface Setting<T = unknown, Rule extends ProjectRule = ProjectRule> extends SettingOptions<T, Rule> {
   /** Written by hand instead of with zod, because reading a setting must not load a library (docs/adr/0005). */
   accepts(value: unknown): boolean
   kind: 'text' | 'flag' | 'number' | 'list' | 'path' | 'sections'
   /** Completes the sentence "expected …". */
   expects: string
+}
+
+interface SettingOptions<T, Rule extends ProjectRule> {
   standard: T
   about: string
-  project: ProjectRule
+  project: Rule
   /** With `tighten`: the stricter of both values, which applies until the project is trusted. */
   tighten?(held: T, proposed: T): T
   /** Shown masked. */
@@ -27,15 +30,16 @@ export interface Setting<T = unknown> {
   variable?: string
 }
 
-type SettingOptions<T> = Omit<Setting<T>, 'accepts' | 'kind' | 'expects'>
-
 /** A boolean. */
-export function flag(options: SettingOptions<boolean>): Setting<boolean> {
+export function flag<Rule extends ProjectRule>(options: SettingOptions<boolean, Rule>): Setting<boolean, Rule> {
   return { accepts: value => typeof value === 'boolean', kind: 'flag', expects: 'true or false', ...options }
 }
 
 /** A whole number with a minimum. */
-export function count(least: number, options: SettingOptions<number>): Setting<number> {
+export function count<Rule extends ProjectRule>(
+  least: number,
+  options: SettingOptions<number, Rule>,
+): Setting<number, Rule> {
   return {
     accepts: isCount(least),
     kind: 'number',
@@ -45,12 +49,17 @@ export function count(least: number, options: SettingOptions<number>): Setting<n
 }
 
 /** A whole number with a minimum that may be unset. */
-export function optionalCount(least: number, options: SettingOptions<number | undefined>): Setting<number | undefined> {
+export function optionalCount<Rule extends ProjectRule>(
+  least: number,
+  options: SettingOptions<number | undefined, Rule>,
+): Setting<number | undefined, Rule> {
   return { accepts: isCount(least), kind: 'number', expects: `a whole number, ${least} or more`, ...options }
 }
 
 /** A number above zero that may be unset. */
-export function optionalAmount(options: SettingOptions<number | undefined>): Setting<number | undefined> {
+export function optionalAmount<Rule extends ProjectRule>(
+  options: SettingOptions<number | undefined, Rule>,
+): Setting<number | undefined, Rule> {
   return {
     accepts: value => typeof value === 'number' && value > 0 && value <= Number.MAX_SAFE_INTEGER,
     kind: 'number',
@@ -60,7 +69,7 @@ export function optionalAmount(options: SettingOptions<number | undefined>): Set
 }
 
 /** A percentage. */
-export function percent(options: SettingOptions<number>): Setting<number> {
+export function percent<Rule extends ProjectRule>(options: SettingOptions<number, Rule>): Setting<number, Rule> {
   return {
     accepts: value => typeof value === 'number' && value > 0 && value <= 100,
     kind: 'number',
@@ -70,7 +79,7 @@ export function percent(options: SettingOptions<number>): Setting<number> {
 }
 
 /** A number from 0 to 1. */
-export function share(options: SettingOptions<number>): Setting<number> {
+export function share<Rule extends ProjectRule>(options: SettingOptions<number, Rule>): Setting<number, Rule> {
   return {
     accepts: value => typeof value === 'number' && value >= 0 && value <= 1,
     kind: 'number',
@@ -80,22 +89,29 @@ export function share(options: SettingOptions<number>): Setting<number> {
 }
 
 /** One of a few words. */
-export function oneOf<const Word extends string>(words: readonly Word[], options: SettingOptions<Word>): Setting<Word> {
+export function oneOf<const Word extends string, Rule extends ProjectRule>(
+  words: readonly Word[],
+  options: SettingOptions<Word, Rule>,
+): Setting<Word, Rule> {
   return { accepts: value => isOneOf(words, value), kind: 'text', expects: listAlternatives(words), ...options }
 }
 
 /** Text that may be unset. */
-export function text(options: SettingOptions<string | undefined>): Setting<string | undefined> {
+export function text<Rule extends ProjectRule>(
+  options: SettingOptions<string | undefined, Rule>,
+): Setting<string | undefined, Rule> {
   return { accepts: isText, kind: 'text', expects: 'text', ...options }
 }
 
 /** Text that always has a value. */
-export function word(options: SettingOptions<string>): Setting<string> {
+export function word<Rule extends ProjectRule>(options: SettingOptions<string, Rule>): Setting<string, Rule> {
   return { accepts: isText, kind: 'text', expects: 'text', ...options }
 }
 
 /** Hours of the day that may be unset. */
-export function hours(options: SettingOptions<string | undefined>): Setting<string | undefined> {
+export function hours<Rule extends ProjectRule>(
+  options: SettingOptions<string | undefined, Rule>,
+): Setting<string | undefined, Rule> {
   return {
     accepts: value => typeof value === 'string' && readHours(value) !== undefined,
     kind: 'text',
@@ -105,41 +121,54 @@ export function hours(options: SettingOptions<string | undefined>): Setting<stri
 }
 
 /** An http or https address. */
-export function address(options: SettingOptions<string>): Setting<string> {
+export function address<Rule extends ProjectRule>(options: SettingOptions<string, Rule>): Setting<string, Rule> {
   return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:11434', ...options }
 }
 
 /** An http or https address that may be unset. */
-export function optionalAddress(options: SettingOptions<string | undefined>): Setting<string | undefined> {
+export function optionalAddress<Rule extends ProjectRule>(
+  options: SettingOptions<string | undefined, Rule>,
+): Setting<string | undefined, Rule> {
   return { accepts: isAddress, kind: 'text', expects: 'an address such as http://localhost:1234/v1', ...options }
 }
 
 /** A path; `~/` is the home directory, and a relative path starts at the directory of the config file. */
-export function path<T extends string | undefined>(options: SettingOptions<T>): Setting<T> {
+export function path<Rule extends ProjectRule>(options: SettingOptions<string, Rule>): Setting<string, Rule> {
+  return { accepts: isText, kind: 'path', expects: 'a path', ...options }
+}
+
+/** A path that may be unset. */
+export function optionalPath<Rule extends ProjectRule>(
+  options: SettingOptions<string | undefined, Rule>,
+): Setting<string | undefined, Rule> {
   return { accepts: isText, kind: 'path', expects: 'a path', ...options }
 }
 
 /** A list of texts, each of which must match. */
-export function texts(options: SettingOptions<string[]>, item = /./s, each = 'texts'): Setting<string[]> {
+export function texts<Rule extends ProjectRule>(
+  options: SettingOptions<string[], Rule>,
+  item = /./s,
+  each = 'texts',
+): Setting<string[], Rule> {
   const accepts = (value: unknown) => isListOf(value, entry => typeof entry === 'string' && item.test(entry))
   return { accepts, kind: 'list', expects: `a list of ${each}`, ...options }
 }
 
 /** A list of words from a fixed set. */
-export function someOf<const Word extends string>(
+export function someOf<const Word extends string, Rule extends ProjectRule>(
   words: readonly Word[],
-  options: SettingOptions<Word[]>,
-): Setting<Word[]> {
+  options: SettingOptions<Word[], Rule>,
+): Setting<Word[], Rule> {
   const accepts = (value: unknown) => isListOf(value, entry => isOneOf(words, entry))
   return { accepts, kind: 'list', expects: `a list of ${listAlternatives(words)}`, ...options }
 }
 
 /** Sections with names that the person chooses, each with one text; they can only be written in a file. */
-export function sections<const Key extends string>(
+export function sections<const Key extends string, Rule extends ProjectRule>(
   key: Key,
-  options: SettingOptions<Record<string, Record<Key, string>>>,
+  options: SettingOptions<Record<string, Record<Key, string>>, Rule>,
   { name, expects }: { name: RegExp; expects: string },
-): Setting<Record<string, Record<Key, string>>> {
+): Setting<Record<string, Record<Key, string>>, Rule> {
   const isSection = (value: unknown) => isTable(value) && Object.keys(value).join() === key && isText(value[key])
   const accepts = (value: unknown) =>
     isTable(value) && Object.entries(value).every(([each, section]) => name.test(each) && isSection(section))
@@ -147,12 +176,12 @@ export function sections<const Key extends string>(
 }
 
 /** Sections with names that the person chooses, each with some of these texts; they can only be written in a file. */
-export function tables<const Key extends string, const Needed extends NoInfer<Key>>(
+export function tables<const Key extends string, const Needed extends NoInfer<Key>, Rule extends ProjectRule>(
   fields: Record<Key, RegExp>,
   needed: readonly Needed[],
-  options: SettingOptions<Record<string, Tables<Key, Needed>>>,
+  options: SettingOptions<Record<string, Tables<Key, Needed>>, Rule>,
   { name, expects }: { name: RegExp; expects: string },
-): Setting<Record<string, Tables<Key, Needed>>> {
+): Setting<Record<string, Tables<Key, Needed>>, Rule> {
   const isField = ([key, value]: [string, unknown]) =>
     Object.hasOwn(fields, key) && typeof value === 'string' && fields[key as Key].test(value)
   const isSection = (value: unknown) =>

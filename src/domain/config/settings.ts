@@ -74,6 +74,12 @@ type Nested<T> = {
 /** The settings as the manual nests them: `config.sessions.max_concurrent`. */
 export type Config = Nested<Values>
 
+/** What only the person sets: the settings that can be read without saying for which project. */
+export type OwnValues = {
+  [Key in SettingKey as (typeof SETTINGS)[Key]['project'] extends 'never' ? Key : never]: Values[Key]
+}
+export type OwnConfig = Nested<OwnValues>
+
 /** The values of all settings if nothing is configured. */
 export function defaultValues(): Values {
   return { ...DEFAULTS }

@@ -146,7 +146,7 @@ export function openSupervisorMemory({ paths, env, store, log, embed }: Supervis
   }
   /** True if nothing is left to learn from. */
   const learn = async (): Promise<boolean> => {
-    const { config } = await loadConfig({ paths, env })
+    const { config } = await loadConfig({ paths, env, project: null })
     const both = config.memory.enabled && !isClosed ? await open() : undefined
     if (!both) return true
     const isCaughtUp = await both.learner.catchUp()
@@ -211,7 +211,7 @@ export function openSupervisorMemory({ paths, env, store, log, embed }: Supervis
       }, LEARN_AFTER_MS).unref()
     },
     async measure(period) {
-      const { config } = await loadConfig({ paths, env })
+      const { config } = await loadConfig({ paths, env, project: null })
       const both = config.memory.enabled && !isClosed ? await open() : undefined
       if (!both) return undefined
       const { memory, learner } = both

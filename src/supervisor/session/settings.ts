@@ -112,7 +112,7 @@ export async function readBudgets(
   const { paths, env } = settingsOfCaller(options ?? {}, own)
   const trust = project === undefined ? undefined : await trustStatus(paths, project).catch(() => undefined)
   // A project that is gone has no settings file of its own any more.
-  const ofProject = trust && { project, trusted: trustedFile(trust) }
+  const ofProject = trust && project !== undefined ? { project, trusted: trustedFile(trust) } : { project: null }
   const { config } = await loadConfig({ paths, env, ...ofProject })
   return budgetsIn(config, options)
 }

@@ -41,7 +41,7 @@ test('sessions.auto_resume and sessions.resume_hours are the consent, and hours 
   const { paths, env } = writeConfigFiles(t)
   const next = async (settings: string) => {
     writeText(paths.configFile, settings)
-    const { sessions } = (await loadConfig({ paths, env })).config
+    const { sessions } = (await loadConfig({ paths, env, project: null })).config
     return nextAllowedTime(1000, { autoResume: sessions.auto_resume, hours: sessions.resume_hours, zone: 'UTC' })
   }
   assert.equal(await next(''), 1000)

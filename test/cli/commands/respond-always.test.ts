@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { sessionMarker } from '../../../src/base/process/marker.ts'
@@ -10,6 +12,7 @@ import { openEscalations } from '../../../src/human/escalations.ts'
 import { openAnswerMemory } from '../../../src/human/remembered-answers.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { onTerminal } from '../../e2e/pty.ts'
+import { tempDir } from '../../support/world.ts'
 import { type Pcc, pccFor } from '../pcc.ts'
 import { plain } from '../render/sample.ts'
 import { seed } from '../seeded.ts'
@@ -61,6 +64,29 @@ test('flags that do not belong together are refused', async t => {
     assert.equal(code, 2)
     assert.match(stderr, problem)
   }
+})
+
+test('until when an answer counts is said by the settings of its project; a broken file there hides nothing', async t => {
+  const pcc = pccFor(t)
+  await seed(pcc, [{}])
+  const file = (content: string) => {
+    const project = tempDir(t)
+    writeFileSync(join(project, '.perpetualcc.toml'), content)
+    return project
+  }
+  const [strict, broken] = [file('memory.answers_ttl_days = 1\n'), file('memory = [\n')]
+  {
+    await using store = await openStore({ file: appPathsFor({ env: pcc.env }).database })
+    const memory = openAnswerMemory(store, { clock: { now: () => Date.now() - 2 * 86_400_000 } })
+    const asked = { session: 's-1', by: 'human', answer: ['blue'] }
+    const keep = (project: string, question: string) =>
+      memory.keep({ ...asked, project, questions: [{ question, header: '', multiSelect: false, options: [] }] })
+    await keep(strict, 'Which colour?')
+    await keep(broken, 'Which paint?')
+  }
+  const { stdout, stderr } = await pcc.run(['answers', 'list'])
+  assert.match(stdout, /Which colour\? +│ blue .*│ old/, stderr)
+  assert.match(stdout, /Which paint\? +│ blue .*│ \d+ \w+( \d+)? +│ \d+ \w+/)
 })
 
 test('answers are listed with their scope, person and expiry, and forgotten by id', async t => {

@@ -62,7 +62,7 @@ test('a button that somebody presses in Telegram answers by the webhook as by po
   }
   const { post, worked, world, project } = await webhookWorld(t, settings, agent)
   const over = new AbortController()
-  const { notifications } = (await loadConfig({ paths: world.daemon.paths, env: world.settings })).config
+  const { notifications } = (await loadConfig({ paths: world.daemon.paths, env: world.settings, project: null })).config
   const daemon = { ...world.daemon, stopping: over.signal }
   const notifying = runNotifications(daemon, { env: world.settings, since: 0, settings: notifications })
   const session = await world.start('build it', { project })

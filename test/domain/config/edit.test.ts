@@ -30,7 +30,7 @@ test('setting a key keeps every comment, the order and all other values', async 
     MINE.replace('= 2 ', '= 3 ').replace('small\n', 'small\nauto_resume = false\n') +
       '\n[brain.gemini]\napi_key = "env:GEMINI_API_KEY"\n',
   )
-  const { config } = await loadConfig({ paths, env })
+  const { config } = await loadConfig({ paths, env, project: null })
   assert.deepEqual([config.sessions.max_concurrent, config.sessions.auto_resume], [3, false])
 })
 
@@ -129,7 +129,7 @@ test('processes that set different keys at once lose none of them', async t => {
     await Promise.all(children),
     children.map(() => [0, null]),
   )
-  const { config } = await loadConfig({ paths, env })
+  const { config } = await loadConfig({ paths, env, project: null })
   assert.deepEqual(
     [
       config.logs.keep,

@@ -19,7 +19,7 @@ const refusal =
 
 test('without any file the defaults hold, and the data lies under PCC_HOME', async t => {
   const { paths, env } = writeConfigFiles(t)
-  const { config, origin, untrusted } = await loadConfig({ paths, env })
+  const { config, origin, untrusted } = await loadConfig({ paths, env, project: null })
   assert.equal(config.sessions.max_concurrent, 5)
   assert.equal(config.data.directory, join(paths.home, 'data'))
   assert.equal(origin('sessions.max_concurrent'), 'default')
@@ -34,8 +34,8 @@ test('each layer stands above the one before it: default, user file, project fil
   })
   const bare = writeConfigFiles(t)
   const layers = [
-    await loadConfig({ paths: bare.paths, env }),
-    await loadConfig({ paths, env }),
+    await loadConfig({ paths: bare.paths, env, project: null }),
+    await loadConfig({ paths, env, project: null }),
     await loadConfig({ paths, env, project }),
     await loadConfig({ paths, env: { ...env, PCC_SESSIONS_MAX_CONCURRENT: '20' }, project }),
     await loadConfig({ paths, env: { ...env, PCC_SESSIONS_MAX_CONCURRENT: '20' }, project, flags: { [key]: 21 } }),
@@ -56,6 +56,7 @@ test('the environment gives lists by commas or as TOML, and an empty variable se
   const { paths, env } = writeConfigFiles(t)
   const { config } = await loadConfig({
     paths,
+    project: null,
     env: {
       ...env,
       PCC_PERMISSIONS_SAFE_DIRECTORIES: 'src/, cmd/',
@@ -181,7 +182,7 @@ test('a file that cannot be read as text is refused, and so is one that was name
 
 test('a file with a byte order mark and Windows line ends is read, with the right lines', async t => {
   const { paths, env } = writeConfigFiles(t, { user: '\uFEFF[sessions]\r\n# c\r\nmax_concurrent = 2\r\n' })
-  const { config, origin } = await loadConfig({ paths, env })
+  const { config, origin } = await loadConfig({ paths, env, project: null })
   assert.equal(config.sessions.max_concurrent, 2)
   assert.equal(origin('sessions.max_concurrent'), `${paths.configFile}:3`)
 })
@@ -190,7 +191,7 @@ test('paths in a file start at the file, and ~ is the home directory', async t =
   const { paths, env, home } = writeConfigFiles(t, {
     user: '[data]\ndirectory = "~/d"\n[agents]\npath = "bin/claude"\n',
   })
-  const { config } = await loadConfig({ paths, env })
+  const { config } = await loadConfig({ paths, env, project: null })
   assert.equal(config.data.directory, join(home, 'd'))
   assert.equal(config.agents.path, join(paths.home, 'bin/claude'))
 })

@@ -9,7 +9,7 @@ import { tempDir } from '../../support/world.ts'
 async function orderOf(home: string, agents: string[]): Promise<string[]> {
   const env = { HOME: home, PCC_HOME: home, PCC_FAILOVER_AGENTS: agents.join(',') }
   mkdirSync(home, { recursive: true })
-  const loaded = await loadConfig({ paths: appPathsFor({ env }), env })
+  const loaded = await loadConfig({ paths: appPathsFor({ env }), env, project: null })
   return failoverSettings(loaded, home).order.map(({ name }) => name)
 }
 

@@ -1,7 +1,7 @@
 import { SANDBOX_MODES, type SandboxMode } from '../../../base/sandbox/settings.ts'
 import { STANDARD_AGENT_ENV } from '../../agent-env.ts'
 import { AGENT_KINDS } from '../../agents/agent-registry.ts'
-import { count, oneOf, optionalAmount, path, type Setting, sections, someOf, text, texts } from '../setting.ts'
+import { count, oneOf, optionalAmount, optionalPath, type Setting, sections, someOf, text, texts } from '../setting.ts'
 
 /** Strictness of `agents.isolation`, loosest first. */
 const ISOLATION = ['marker', 'auto', 'namespace'] as const
@@ -74,7 +74,7 @@ export const AGENTS_SETTINGS = {
     about: 'Paths outside the project that may be written in a sandbox',
     project: 'never',
   }),
-  'agents.path': path<string | undefined>({
+  'agents.path': optionalPath({
     standard: undefined,
     about: 'The claude program to use instead of the one that came with pcc',
     project: 'trusted',

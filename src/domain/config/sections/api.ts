@@ -1,5 +1,5 @@
 import { JWT_ALGORITHMS } from '../../option-values.ts'
-import { count, flag, optionalAddress, path, type Setting, someOf, text, texts, word } from '../setting.ts'
+import { count, flag, optionalAddress, optionalPath, type Setting, someOf, text, texts, word } from '../setting.ts'
 
 /** The API for other programs over TCP (docs/api.md). A project has no say in who may speak to the daemon. */
 export const API_SETTINGS = {
@@ -23,12 +23,12 @@ export const API_SETTINGS = {
     about: 'Names under which clients reach the API, beside its address and `localhost`; any other Host is refused',
     project: 'never',
   }),
-  'api.tls_cert': path<string | undefined>({
+  'api.tls_cert': optionalPath({
     standard: undefined,
     about: 'Certificate of the API, in PEM; with it the API speaks HTTPS only',
     project: 'never',
   }),
-  'api.tls_key': path<string | undefined>({
+  'api.tls_key': optionalPath({
     standard: undefined,
     about: 'Private key of that certificate, in PEM',
     project: 'never',

@@ -4,16 +4,16 @@ const SYSTEM_LOG = /^(journald|unix:\/\/\/.+|(udp|tcp):\/\/(\[[0-9a-fA-F:]+\]|[^
 
 const CLOCK = /^([01]?\d|2[0-3]):[0-5]\d$/
 
-const clock = <T extends string | undefined>(given: { standard: T; about: string }): Setting<T> =>
+const clock = <T extends string | undefined>(given: { standard: T; about: string }): Setting<T, 'never'> =>
   ({
     ...text({ ...given, project: 'never' }),
     accepts: value => typeof value === 'string' && CLOCK.test(value),
     expects: 'a time such as "07:00"',
-  }) as Setting<T>
+  }) as Setting<T, 'never'>
 
 /** Settings that the daemon reads for itself: where it keeps things and for how long, its logs and its report. They are never a project's. */
 export const DAEMON_SETTINGS = {
-  'data.directory': path<string>({
+  'data.directory': path({
     standard: '~/.perpetualcc/data',
     about: 'Directory of the data; each directory has a daemon of its own',
     project: 'never',

@@ -1,4 +1,4 @@
-import { HOOK_GATES, type HookGates } from '../../option-values.ts'
+import { HOOK_GATES } from '../../option-values.ts'
 import {
   bothTrue,
   count,
@@ -23,7 +23,7 @@ export const HOOKS_SETTINGS = {
     project: 'tighten',
     tighten: onlyTo<'deny' | 'ask'>('deny'),
   }),
-  'hooks.gates': oneOf<HookGates>(HOOK_GATES, {
+  'hooks.gates': oneOf(HOOK_GATES, {
     standard: 'quick',
     about: 'The profile of the gates that run when an agent that you started says that it is done',
     project: 'tighten',

@@ -1,5 +1,5 @@
 import { WEBHOOK_SOURCES } from '../../option-values.ts'
-import { count, flag, path, type Setting, tables, text, texts, word } from '../setting.ts'
+import { count, flag, optionalPath, type Setting, tables, text, texts, word } from '../setting.ts'
 
 /** A secret of a section is always named, never written there: sections are shown as they are. */
 const reference = /^(secret|env):[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
@@ -67,7 +67,7 @@ export const WEBHOOK_SETTINGS = {
     project: 'never',
     secret: true,
   }),
-  'webhooks.prometheus.project': path<string | undefined>({
+  'webhooks.prometheus.project': optionalPath({
     standard: undefined,
     about: 'Project in which alerts become tasks',
     project: 'never',
@@ -78,7 +78,7 @@ export const WEBHOOK_SETTINGS = {
     project: 'never',
     secret: true,
   }),
-  'webhooks.telegram.project': path<string | undefined>({
+  'webhooks.telegram.project': optionalPath({
     standard: undefined,
     about: 'Project in which `/task` makes tasks',
     project: 'never',

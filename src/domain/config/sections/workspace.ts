@@ -1,4 +1,4 @@
-import { GATE_PROFILES, type GateProfile, MERGE_STRATEGIES } from '../../option-values.ts'
+import { GATE_PROFILES, MERGE_STRATEGIES } from '../../option-values.ts'
 import {
   count,
   laterOf,
@@ -6,7 +6,7 @@ import {
   lowerOf,
   oneOf,
   onlyTo,
-  path,
+  optionalPath,
   type Setting,
   text,
   texts,
@@ -22,7 +22,7 @@ export const WORKTREE_SETTINGS = {
       'Give every task of a run a worktree of its own where there is git; "off" lets them work in the project itself',
     project: 'trusted',
   }),
-  'worktrees.directory': path<string | undefined>({
+  'worktrees.directory': optionalPath({
     standard: undefined,
     about: 'Folder of the worktrees; unset: "worktrees" beside the config file',
     project: 'never',
@@ -66,7 +66,7 @@ const cap = (standard: number, about: string) => ({ standard, about, project: 't
 
 /** What is checked before a task is done. Commands run code of the project, so they apply only after `pcc trust`. */
 export const GATE_SETTINGS = {
-  'gates.profile': oneOf<GateProfile>(GATE_PROFILES, {
+  'gates.profile': oneOf(GATE_PROFILES, {
     standard: 'standard',
     about: 'How much is checked before a task is done',
     project: 'tighten',

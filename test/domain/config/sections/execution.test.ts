@@ -16,7 +16,7 @@ const SHORT = {
 
 test('the short variables set their settings, and are named as the origin', async t => {
   const { paths, env } = writeConfigFiles(t)
-  const { values, origin } = await loadConfig({ paths, env: { ...env, ...SHORT } })
+  const { values, origin } = await loadConfig({ paths, env: { ...env, ...SHORT }, project: null })
   assert.equal(values['execution.limit'], 7)
   assert.equal(values['execution.model'], 'opus')
   assert.equal(values['execution.model_strategy'], 'escalate')
@@ -30,14 +30,14 @@ test('the variable derived from the key wins over the short one, whichever comes
     { PCC_MODEL: 'haiku', PCC_EXECUTION_MODEL: 'opus' },
     { PCC_EXECUTION_MODEL: 'opus', PCC_MODEL: 'haiku' },
   ]) {
-    const { values, origin } = await loadConfig({ paths, env: { ...env, ...both } })
+    const { values, origin } = await loadConfig({ paths, env: { ...env, ...both }, project: null })
     assert.deepEqual([values['execution.model'], origin('execution.model')], ['opus', 'PCC_EXECUTION_MODEL'])
   }
 })
 
 test('a wrong value in a short variable is refused by its name; an empty one sets nothing', async t => {
   const { paths, env } = writeConfigFiles(t)
-  const load = (more: Record<string, string>) => loadConfig({ paths, env: { ...env, ...more } })
+  const load = (more: Record<string, string>) => loadConfig({ paths, env: { ...env, ...more }, project: null })
   await assert.rejects(load({ PCC_LIMIT: 'many' }), /PCC_LIMIT/)
   await assert.rejects(load({ PCC_MODEL_STRATEGY: 'cheapest' }), /expected "fixed", "cost-optimized"/)
   assert.equal((await load({ PCC_LIMIT: '' })).values['execution.limit'], 0)
