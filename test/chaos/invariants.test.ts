@@ -211,7 +211,7 @@ test('a notice that never arrived, or arrived twice, is reported', () => {
   )
   const many = (more: number) => ({
     at: 12_100,
-    title: `${more + 5} sessions completed`,
+    title: `${more + 5} completed`,
     text: `• s2 in s2 completed\n… and ${more} more`,
   })
   assert.deepEqual(arrived(question, many(1)), [], 'of many not all are named')

@@ -25,7 +25,7 @@ export type QuotaSettings = Config['quota']
 export interface QuotaBookDeps {
   store: Pick<Store, 'quota' | 'transaction' | 'observed'>
   clock: Clock
-  /** The settings in force now, for callers that pass none. */
+  /** The person's settings now. What fills an account is theirs to say, whichever project's session uses it. */
   settings(): Promise<QuotaSettings>
 }
 
@@ -40,9 +40,9 @@ export interface QuotaBook {
   /** How much of the tokens of an hour the agents of a vendor have used that pcc did not start. */
   observed(vendor: HookVendor): Promise<number>
   /** The windows that count now: the vendor's, else those of ccusage, else our own estimate. */
-  windows(account: string, settings?: QuotaSettings): Promise<QuotaWindow[]>
+  windows(account: string): Promise<QuotaWindow[]>
   /** The windows with everything a person wants to know. */
-  of(account: string, settings?: QuotaSettings): Promise<AccountQuota>
+  of(account: string): Promise<AccountQuota>
   list(): Promise<AccountQuota[]>
 }
 
@@ -133,10 +133,10 @@ export function openQuota({ store, clock, settings }: QuotaBookDeps): QuotaBook 
     },
     observed: async vendor =>
       (await store.observed.spent(vendor, clock.now() - ESTIMATE_MS)) / (await settings()).max_tokens_per_hour,
-    windows: async (account, limits) => (await lookUp(account, limits ?? (await settings()))).windows,
-    async of(account, limits) {
+    windows: async account => (await lookUp(account, await settings())).windows,
+    async of(account) {
       const label = (await rows.accounts()).find(row => row.account === account)?.label ?? account
-      return describe(account, label, limits ?? (await settings()))
+      return describe(account, label, await settings())
     },
     async list() {
       const limits = await settings()

@@ -16,7 +16,8 @@ import type { Channel, Notice, NotifyMessage, NotifySettings, SendResult } from 
 export interface Delivery {
   channel: Channel
   store: Pick<Store, 'outbox' | 'escalations'>
-  settings(): Promise<NotifySettings>
+  /** The person's settings, or those of a project. */
+  settings(project?: string): Promise<NotifySettings>
   /** Resolves when there may be something new. */
   news(signal: AbortSignal): Promise<void>
   clock: Clock
@@ -112,8 +113,9 @@ async function send(delivery: Delivery, times: Times): Promise<void> {
   const { open, settled } = await stillOpen(together, store)
   await store.outbox.update(idsOf(settled), { state: 'done' })
   const allowed = await rescheduleQuiet(open, settings, { store, now })
-  const unsent = new Set(allowed)
-  for (const { message, rows } of composeMessages(allowed, settings.sound)) {
+  const heard = await withSound(allowed, delivery)
+  const unsent = new Set(heard)
+  for (const { message, rows } of composeMessages(heard)) {
     crashPoint('outbox.before-send')
     const sent = await channel.send(message, signal)
     crashPoint('outbox.after-send')
@@ -131,6 +133,11 @@ async function send(delivery: Delivery, times: Times): Promise<void> {
 
 function readNotice(row: DueNotice['row']): DueNotice {
   return { row, notice: JSON.parse(row.body) as Notice }
+}
+
+/** Whether a notice has a sound is said by the settings of its project. */
+function withSound(rows: DueNotice[], { settings }: Pick<Delivery, 'settings'>): Promise<HeardNotice[]> {
+  return Promise.all(rows.map(async due => ({ ...due, sound: (await settings(due.notice.project)).sound })))
 }
 
 /** Decisions that were answered or withdrawn meanwhile are not sent. */
@@ -221,22 +228,27 @@ interface DueNotice {
   notice: Notice
 }
 
+interface HeardNotice extends DueNotice {
+  sound: boolean
+}
+
 /** More rows than this at once become one message. */
 const ROLL_UP_ABOVE = 3
 const MOST_LISTED = 5
 
 /** The messages for rows that are due together, each with the rows that it covers. */
-function composeMessages(rows: DueNotice[], sound: boolean): { message: NotifyMessage; rows: DueNotice[] }[] {
-  if (rows.length > ROLL_UP_ABOVE) return [{ message: composeRollUp(rows, sound), rows }]
-  return rows.map(due => ({ message: composeSingle(due, sound), rows: [due] }))
+function composeMessages(rows: HeardNotice[]): { message: NotifyMessage; rows: HeardNotice[] }[] {
+  if (rows.length > ROLL_UP_ABOVE) return [{ message: composeRollUp(rows), rows }]
+  return rows.map(due => ({ message: composeSingle(due), rows: [due] }))
 }
 
-function composeSingle({ row, notice }: DueNotice, sound: boolean): NotifyMessage {
+function composeSingle({ row, notice, sound }: HeardNotice): NotifyMessage {
   const { kind, title, text, decision } = notice
   return { kind, title: row.state === 'told' ? `Still waiting: ${title}` : title, text, decision, sound }
 }
 
-function composeRollUp(rows: DueNotice[], sound: boolean): NotifyMessage {
+function composeRollUp(rows: HeardNotice[]): NotifyMessage {
+  const sound = rows.some(due => due.sound)
   const counts = Map.groupBy(rows, ({ notice }) => notice.kind)
   const summary = ORDER.flatMap(kind => {
     const count = counts.get(kind)?.length ?? 0
@@ -254,8 +266,8 @@ const NOUNS: Record<NoticeKind, (count: number) => string> = {
   question: count => (count === 1 ? 'question waiting' : 'questions waiting'),
   error: count => (count === 1 ? 'failure' : 'failures'),
   report: count => (count === 1 ? 'report' : 'reports'),
-  rate_limit: count => (count === 1 ? 'limit hit' : 'limits hit'),
-  complete: count => (count === 1 ? 'session completed' : 'sessions completed'),
+  rate_limit: count => (count === 1 ? 'limit or budget' : 'limits or budgets'),
+  complete: () => 'completed',
 }
 const ORDER = Object.keys(NOUNS) as NoticeKind[]
 

@@ -18,6 +18,8 @@ export interface Notice {
   decision?: NoticeDecision | undefined
   /** A person is at a terminal that shows it: only the bell is rung. */
   bellOnly?: true
+  /** The directory of the project that it is about, if it is about one. It is stored, but not sent. */
+  project?: string | undefined
 }
 
 export interface NoticeDecision {

@@ -20,7 +20,7 @@ const RETRY_MS = 5_000
 
 export interface Notifier {
   store: Store
-  /** The current settings; those of a project may switch kinds of notices off. */
+  /** The current settings; those of a project may switch kinds of notices and their sound off. */
   settings(project?: string): Promise<NotifySettings>
   env: Record<string, string | undefined>
   /** The event to start after, if no notice was ever sent. */
@@ -176,7 +176,7 @@ async function take(event: StoredEvent, watch: WatchEvents): Promise<boolean> {
   const wanted: Notice[] = []
   for (const { notice, project: of } of all) {
     const settings = await watch.settingsFor(of)
-    if (settings.enabled && settings[`on_${notice.kind}`]) wanted.push(notice)
+    if (settings.enabled && settings[`on_${notice.kind}`]) wanted.push({ ...notice, project: of })
   }
   const isNew = await store.transaction(async tx => {
     crashPoint('outbox.before-add')

@@ -72,6 +72,23 @@ auto_index = false
   assert.deepEqual(trusted.untrusted, [])
 })
 
+test('a setting that a project may set is not read without saying for which project', async t => {
+  const { paths, env } = writeConfigFiles(t)
+  const { config, values } = await loadConfig({ paths, env })
+  assert.equal(config.logs.level, 'info')
+  // @ts-expect-error the compiler asks: the project, or null for the person's own value
+  assert.equal(config.notifications.sound, true)
+  // @ts-expect-error the same of its value
+  assert.equal(values['quota.gate_on_estimate'], false)
+  const own = await loadConfig({ paths, env, project: null })
+  assert.deepEqual(own.config, config)
+})
+
+test('what is about several projects at once, the report or an account, no project may set', () => {
+  for (const key of ['notifications.on_report', 'quota.max_tokens_per_hour', 'quota.token_limit', 'report.at'] as const)
+    assert.equal(settingOf(key).project, 'never', key)
+})
+
 test('trust is asked for the very file and content that is loaded', async t => {
   const text = 'agents.path = "x"\n'
   const world = writeConfigFiles(t, { project: text })

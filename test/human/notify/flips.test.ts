@@ -109,6 +109,36 @@ test('notifications.desktop and notifications.sound: shown with notify-send, wit
   assert.equal((await steps.sent()).map(({ sound }) => sound).at(0), false)
 })
 
+test('the project of a notice says whether it has a sound; of several one is enough', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  const values: Partial<Values> = { 'notifications.ntfy.server': ntfy.url, 'notifications.ntfy.topic': 'x' }
+  const settings = async (project?: string) =>
+    settingsWith({ ...values, 'notifications.desktop': false, 'notifications.sound': project !== '/home/ann/shop' })
+  world.start({ values: {}, settings })
+  await world.append(COMPLETED)
+  assert.equal((await ntfy.nth(1)).body.priority, 2)
+  await keepRun(world.store, 'r-1', '/home/ann/other')
+  const ended = { actor: 'daemon', subject: 'r-1', kind: 'run.ended' } as const
+  await world.append(COMPLETED, COMPLETED, COMPLETED, { ...ended, body: { outcome: 'complete', reason: 'done' } })
+  await world.append(COMPLETED)
+  const { title, priority } = (await ntfy.nth(2)).body
+  assert.deepEqual([title, priority], ['5 completed', 3], 'a run is no session')
+})
+
+test('the message of many says limits and budgets, because both are told as one kind', async t => {
+  const world = await notifyWorld(t)
+  const ntfy = await receiver(t)
+  const topic = { 'notifications.ntfy.server': ntfy.url, 'notifications.ntfy.topic': 'x' }
+  const warned = (key: string): NewEvent => {
+    const body = { scope: 'day', key, measure: 'tokens', spent: 8, limit: 10 } as const
+    return { ...of, kind: 'budget.warned', body }
+  }
+  await world.append(LIMIT, warned('1'), warned('2'), warned('3'))
+  world.start({ values: topic })
+  assert.equal((await ntfy.nth(1)).body.title, '4 limits or budgets')
+})
+
 test('notifications.bell rings at attached terminals', async () => {
   assert.deepEqual(readChannelSetup(settingsWith({ 'notifications.bell': true }), {}, 'linux').channels, ['bell'])
   assert.deepEqual(readChannelSetup(settingsWith({ 'notifications.bell': false }), {}, 'linux').channels, [])

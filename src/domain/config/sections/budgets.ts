@@ -106,9 +106,8 @@ export const QUOTA_SETTINGS = {
   }),
   'quota.max_tokens_per_hour': count(1, {
     standard: 100_000,
-    about: 'Tokens of a full hour, for our own estimate; reading from the cache does not count',
-    project: 'tighten',
-    tighten: lowerOf,
+    about: 'Tokens of a full hour of an account, for our own estimate; reading from the cache does not count',
+    project: 'never',
   }),
   'quota.gate_on_estimate': flag({
     standard: false,

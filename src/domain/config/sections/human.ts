@@ -89,15 +89,19 @@ const when = (about: string, also?: string[]) =>
 
 const secret = (about: string) => text({ standard: undefined, about, project: 'never', secret: true as const })
 
-/** Notifications: what, when and where. A repository may at most switch kinds on and off; only the person sets where messages go. */
+/** Notifications: what, when and where. A project may at most switch off, or on, kinds and the sound of what is about it; only the person sets where messages go. */
 export const NOTIFICATION_SETTINGS = {
   'notifications.enabled': when('Show notifications'),
   'notifications.sound': when('Play a sound with them', ['notification_sound']),
   'notifications.on_question': when('When a question or a dangerous call waits for a person'),
-  'notifications.on_complete': when('When a session has done its work'),
+  'notifications.on_complete': when('When a session or a run has done its work'),
   'notifications.on_rate_limit': when('When a limit is hit, or a budget is nearly spent'),
   'notifications.on_error': when('When something fails'),
-  'notifications.on_report': when('When the report of `report.at` is made'),
+  'notifications.on_report': flag({
+    standard: true,
+    about: 'When the report of `report.at` is made, which is about all projects',
+    project: 'never',
+  }),
   'notifications.desktop': flag({
     standard: true,
     about: 'Show them on the desktop, where there is one: notify-send on Linux, osascript on macOS',
