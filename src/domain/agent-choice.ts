@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { AGENT_KINDS } from './agents/agent-registry.ts'
+import { FAULT_NAMES } from './limit.ts'
 
 /** The agent of a session. It is stored in the session's row, so later changes of the settings do not affect it. */
 export const AgentChoice = z.strictObject({
@@ -16,7 +17,8 @@ export type AgentChoice = z.infer<typeof AgentChoice>
 export const DEFAULT_AGENT: AgentChoice = { kind: 'claude', name: 'claude' }
 
 /** Why a task went from one agent to another. `broken`: the agent that should take it over could not start. */
-export type HandOverCause = 'limit' | 'outage' | 'cost' | 'broken' | 'return'
+export const HAND_OVER_CAUSES = ['limit', ...FAULT_NAMES, 'outage', 'cost', 'broken', 'return'] as const
+export type HandOverCause = (typeof HAND_OVER_CAUSES)[number]
 
 /** An agent that worked on the session before, with what it needs to continue its own conversation. */
 export interface RestingAgent {

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { HAND_OVER_CAUSES } from './agent-choice.ts'
 import { ModelAsked, Suggestion } from './brain.ts'
 import { BUDGET_SCOPES, MEASURES, PURPOSES } from './budget.ts'
 import { FeaturePhase } from './feature-phase.ts'
@@ -83,7 +84,7 @@ export const EVENT_BODIES = {
   'agent.changed': z.object({
     from: z.string(),
     to: z.string(),
-    why: z.enum(['limit', 'outage', 'cost', 'broken', 'return']),
+    why: z.enum(HAND_OVER_CAUSES),
     until: z.number().optional(),
     /** Why the previous agent could not start. */
     problem: z.string().optional(),

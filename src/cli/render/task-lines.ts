@@ -135,6 +135,8 @@ export function agentChangedText({ from, to, why, until, problem }: EventBody<'a
 
 const CHANGE_REASONS: Record<EventBody<'agent.changed'>['why'], string> = {
   limit: 'limit',
+  login: 'it needs a login',
+  credit: 'it needs credit',
   outage: 'its vendor does not answer',
   cost: 'it has spent what one agent may',
   broken: 'it could not begin',

@@ -5,6 +5,7 @@ import { Alarm } from '../../base/keyed-worker.ts'
 import type { Log } from '../../base/log.ts'
 import type { AgentChoice, HandOverCause } from '../../domain/agent-choice.ts'
 import { findManifest } from '../../domain/agents/find-manifest.ts'
+import type { AccountFault } from '../../domain/limit.ts'
 import type { SessionRow } from '../../store/tables.ts'
 import { prepareSession, type SupervisorContext } from '../context.ts'
 import type { LiveSession } from '../session/context.ts'
@@ -25,7 +26,9 @@ export interface AgentFacts {
 
 /** The state of the agent at work. */
 export type CurrentAgentState =
-  | { why: 'limit'; until: number | undefined }
+  | { why: 'limit'; until: number }
+  /** A person has to mend its account, and nobody knows when. */
+  | { why: AccountFault }
   | { why: 'outage'; tries: number }
   | { why: 'cost'; spent: number }
   /** The agent was handed the task and could not begin. */
@@ -80,7 +83,10 @@ export function chooseNext(facts: FailoverFacts): FailoverChoice {
 function shouldLeave({ state, thresholdMs, on, now, costUsd }: FailoverFacts): boolean {
   switch (state.why) {
     case 'limit':
-      return on.includes('limit') && (state.until === undefined || state.until - now > thresholdMs)
+      return on.includes('limit') && state.until - now > thresholdMs
+    case 'login':
+    case 'credit':
+      return on.includes('limit')
     case 'outage':
       return on.includes('outage') && state.tries >= OUTAGE_TRIES
     case 'cost':

@@ -104,7 +104,8 @@ function agentChangeFor(row: SessionRow, { choice, agents, now, problem }: Agent
   const next = agents.find(({ name }) => name === choice.go)
   if (next?.account === undefined) return undefined
   const { cause } = choice
-  const until = findOpening(agents, row.agent)
+  // The time of a fault's gate only says when it is tried again.
+  const until = isAccountFault(cause) ? undefined : findOpening(agents, row.agent)
   const closedUntil = until !== undefined && until > now ? until : null
   const patch = handOverPatch(row, { to: next.choice, account: next.account, cause, now, until: closedUntil })
   const from = findManifest(chosenAgent(row)).name
@@ -118,6 +119,8 @@ function agentChangeFor(row: SessionRow, { choice, agents, now, problem }: Agent
 
 const WHY: Record<HandOverCause, string> = {
   limit: 'its limit lasts longer than the wait that is set',
+  login: 'its account needs a login',
+  credit: 'its account needs credit',
   outage: 'its vendor does not answer',
   cost: 'it has spent what one agent may spend',
   broken: 'it could not begin',
@@ -126,6 +129,10 @@ const WHY: Record<HandOverCause, string> = {
 
 function readProblem({ as, reason, failure }: LiveSessionEnding): string | undefined {
   return as === 'error' || isFault(failure) ? (reason.split('\n')[0] ?? '').slice(0, 300) : undefined
+}
+
+function isAccountFault(cause: HandOverCause): boolean {
+  return FAULT_NAMES.some(fault => fault === cause)
 }
 
 function findOpening(agents: AgentCandidate[], name: string): number | undefined {
@@ -194,10 +201,10 @@ function isFault(failure: FailureKind | undefined): boolean {
   return failure !== undefined && ACCOUNT_FAULTS[failure] !== undefined
 }
 
-/** Nobody knows when a fault is mended; the time of its gate only says when it is tried again. */
 function stateAtGate(admission: AccountAdmission): CurrentAgentState {
   if (admission.open || admission.why !== 'limit') return { why: 'works' }
-  return { why: 'limit', until: faultOf(admission.gate) ? undefined : admission.until }
+  const fault = faultOf(admission.gate)
+  return fault ? { why: fault } : { why: 'limit', until: admission.until }
 }
 
 export interface AgentChange {

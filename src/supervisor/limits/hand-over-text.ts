@@ -38,6 +38,8 @@ export async function handOverText(row: SessionRow, handed: HandOver, store: Sto
 
 const WHY: Record<HandOverCause, string> = {
   limit: 'a usage limit of its vendor',
+  login: 'its account needs a login',
+  credit: 'its account needs credit',
   outage: 'its vendor does not answer',
   cost: 'it has spent what it may',
   broken: 'it could not begin',

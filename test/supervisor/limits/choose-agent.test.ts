@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { FAULT_NAMES } from '../../../src/domain/limit.ts'
 import {
   type AgentFacts,
   type CurrentAgentState,
@@ -33,9 +34,12 @@ test('the next of the order that may be used and is free takes the task', () => 
   })
 })
 
-test('a limit without a known end is longer than any threshold; one just within it is waited for', () => {
+test('nobody waits for a login or credit unless limits are left out; a limit just within the threshold is waited for', () => {
   const order = [open('claude'), open('codex')]
-  assert.ok('go' in chooseNext(facts({ why: 'limit', until: undefined }, order)))
+  for (const why of FAULT_NAMES) {
+    assert.deepEqual(chooseNext(facts({ why }, order)), { go: 'codex', cause: why, at: 0 })
+    assert.ok('stay' in chooseNext(facts({ why }, order, { on: ['outage'] })))
+  }
   assert.ok('stay' in chooseNext(facts({ why: 'limit', until: THRESHOLD }, order)))
   assert.ok('go' in chooseNext(facts({ why: 'limit', until: THRESHOLD + 1 }, order)))
 })

@@ -73,6 +73,32 @@ test('of a limit without a reset the guessed wait counts: the task changes agent
   assert.deepEqual(who(world.opened), [...Array(5).fill('claude'), 'codex'], 'the fifth wait would be 16 minutes')
 })
 
+test('a missing login is no limit: the next agent, the event and the books say what it was', async t => {
+  const held = Promise.withResolvers<void>()
+  const world = await severalAgents(t, {
+    claude: () => ({ failure: { kind: 'auth', message: 'Please run /login' } }),
+    codex: () => ({ until: held.promise }),
+  })
+  const id = await world.begin()
+  await world.when(
+    id,
+    ({ agent, activity, status }) => agent === 'codex' && status === 'processing' && activity !== null,
+  )
+  assert.match(world.opened[1]?.prompt ?? '', /^HAND-OVER:\n.* had to stop: its account needs a login\./)
+  assert.equal(world.supervisor.run(id)?.meters.afterLimit, false, 'its first answer is work')
+  held.resolve()
+  const { handed } = await world.when(id, isComplete)
+  assert.deepEqual(
+    handed?.map(({ agent, why, until }) => [agent, why, until]),
+    [['claude', 'login', null]],
+  )
+  const changed = (await world.events(id)).flatMap(event => (event.kind === 'agent.changed' ? [event.body] : []))
+  assert.deepEqual(
+    changed.map(({ why, until }) => [why, until]),
+    [['login', undefined]],
+  )
+})
+
 test('without failover.agents nothing changes hands, and failover.on leaves limits alone where it does not name them', async t => {
   for (const settings of [{ PCC_FAILOVER_AGENTS: '' }, { PCC_FAILOVER_ON: 'outage' }]) {
     const world = await severalAgents(
