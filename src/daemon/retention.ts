@@ -67,7 +67,7 @@ export async function pruneOnce(deps: Retention, signal: AbortSignal): Promise<v
     maxMb: data.max_events_mb,
   })
   const files = (await pruneLogs(paths.logs, { days: logs.keep_days, now })) + (await pruneHookFiles(paths.run, now))
-  const worktrees = await pruneWorktrees({ paths, env, store, log, clock, signal })
+  const worktrees = await archiveOldWorktrees({ paths, env, store, log, clock, signal })
   const records = await pruneMemory({ paths, retentionDays: data.episode_retention_days, now, signal })
   if (checkpoints + events + files + worktrees + records > 0) {
     log.info({ checkpoints, events, files, worktrees, records }, 'old data removed')
@@ -167,7 +167,8 @@ export interface PruneEvents {
 
 /**
  * Removes events of finished sessions: expired ones, and, while the database is too large, all events of the sessions that
- * finished first. A session that can still resume, or has an open escalation, keeps all its events.
+ * finished first. A session that can still resume, has an open escalation, or worked on a feature that is not ready, keeps all
+ * its events.
  */
 async function pruneEvents({ store, days, maxMb, now, signal }: PruneEvents): Promise<number> {
   const finished = await findFinishedSessions(store)
@@ -184,13 +185,15 @@ async function pruneEvents({ store, days, maxMb, now, signal }: PruneEvents): Pr
   return removed
 }
 
-/** Sessions that cannot resume by themselves and wait for nobody, in the order in which they ended. */
+/** Sessions that cannot resume by themselves and wait for nobody, and from which nothing is read any more, in the order in which they ended. */
 async function findFinishedSessions(store: Store): Promise<SessionRow[]> {
   const open = new Set((await store.escalations.list({ states: ['open'] })).map(({ session_id }) => session_id))
+  // The answers of an interview are read from its events when the spec is written.
+  const features = new Set((await store.features.list({ open: true })).map(({ id }) => id))
   const rows = await store.sessions.list()
   return rows
     .filter(row => row.state === 'ended' && isFinal(row.ended_as) && row.resumes_at === null && row.parked === null)
-    .filter(({ id }) => !open.has(id))
+    .filter(({ id, options }) => !open.has(id) && !(options.feature && features.has(options.feature.id)))
     .toSorted((a, b) => (a.ended_at ?? 0) - (b.ended_at ?? 0))
 }
 
@@ -216,10 +219,10 @@ async function pruneCheckpoints({ paths, store, days, maxMb, now }: PruneCheckpo
   })
 }
 
-export type PruneWorktrees = Parameters<typeof readWorktreeDeps>[0] & { clock: Clock; signal: AbortSignal }
+export type ArchiveOldWorktrees = Parameters<typeof readWorktreeDeps>[0] & { clock: Clock; signal: AbortSignal }
 
 /** Archives worktrees whose task ended long ago, and removes what was archived or copied long ago. Returns how many. */
-export async function pruneWorktrees({ clock, signal, ...daemon }: PruneWorktrees): Promise<number> {
+export async function archiveOldWorktrees({ clock, signal, ...daemon }: ArchiveOldWorktrees): Promise<number> {
   const [{ removeOld }, { pruneSnapshots }, { forgetOldWork }] = await Promise.all([
     import('../workspace/worktrees/worktrees.ts'),
     import('../workspace/worktrees/snapshot.ts'),

@@ -5,8 +5,8 @@ import type { EventPruning } from './store.ts'
 import type { Tables } from './tables.ts'
 import type { Writer } from './writer.ts'
 
-/** Events that a session keeps forever: that it existed, how it ended, and that it tried to speak for a person. */
-const KEPT_KINDS: readonly EventKind[] = ['session.created', 'session.ended', 'speaker.refused']
+/** Events that stay, because something reads them back as a state: that a session existed, how it or a run ended, and that it tried to speak for a person. */
+const KEPT_KINDS: readonly EventKind[] = ['session.created', 'session.ended', 'run.ended', 'speaker.refused']
 
 /** Rows deleted in one transaction, so that other writers wait a few milliseconds at most. */
 const BATCH = 500

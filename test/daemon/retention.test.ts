@@ -63,6 +63,39 @@ test('data.event_retention_days: events of sessions that are over go when they a
   assert.equal(await countOf(store, 's-young'), 2)
 })
 
+test('the answers of an interview stay until its feature has its tasks, however old they are', async t => {
+  const { store, round } = await world(t)
+  const feature = { id: 'f-1', name: 'shop', phase: 'interview' } as const
+  await session(store, 's-asked', 'completed', NOW - 100 * DAY)
+  await store.sessions.update('s-asked', { options: { project: '/p', task: 't', feature } })
+  const row = { ...feature, project: '/p', source: null, options: {}, until: 'tasks', draft: [] } as const
+  const rest = { session_id: null, problem: null, created_at: 1, updated_at: 1 }
+  await store.transaction(tx => store.features.insert({ ...row, phase: 'spec', draft: [], ...rest }, tx))
+  await lately(store, NOW)
+  const body = { reason: 'x'.repeat(2_000_000) }
+  await store.append([{ actor: 'daemon', subject: 'other', kind: 'daemon.stopped', body, time: NOW - DAY }])
+  await round(NOW, { PCC_DATA_MAX_EVENTS_MB: '1' })
+  assert.equal(await countOf(store, 's-asked'), 1202)
+  await store.features.update('f-1', { phase: 'ready' })
+  await round(NOW)
+  assert.equal(await countOf(store, 's-asked'), 2)
+})
+
+test('the end of a run stays, because what its page shows is read from it', async t => {
+  const { store } = await world(t)
+  const time = NOW - 100 * DAY
+  await store.append([
+    { actor: 'daemon', subject: 'r-1', kind: 'run.started', body: { project: '/p', target: 'shop' }, time },
+    { actor: 'daemon', subject: 'r-1', kind: 'run.ended', body: { outcome: 'complete', reason: '' }, time },
+  ])
+  await lately(store, NOW)
+  await store.pruning.prune('r-1', NOW, new AbortController().signal)
+  assert.deepEqual(
+    (await store.events({ subject: 'r-1' })).map(({ kind }) => kind),
+    ['run.ended'],
+  )
+})
+
 test('data.max_events_mb: what a reader has not read yet is kept, and a database that is too large loses the oldest first', async t => {
   const { store, round } = await world(t)
   await session(store, 's-first', 'completed', NOW - 20 * DAY)

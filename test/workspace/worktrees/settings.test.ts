@@ -6,7 +6,7 @@ import { appPathsFor } from '../../../src/base/app-paths.ts'
 import { silentLog } from '../../../src/base/log.ts'
 import { findProcessesIn } from '../../../src/base/process/sweep.ts'
 import { readWorktreeDeps } from '../../../src/daemon/context.ts'
-import { pruneWorktrees } from '../../../src/daemon/retention.ts'
+import { archiveOldWorktrees } from '../../../src/daemon/retention.ts'
 import { makeWorktree } from '../../../src/workspace/worktrees/make-worktree.ts'
 import { tempDir } from '../../support/world.ts'
 import { openWorktreeFixture, write } from './worktree-fixture.ts'
@@ -78,7 +78,7 @@ test('worktrees.keep_days: a worktree whose task is over is archived when it is 
     write(home, { 'config.toml': `worktrees.keep_days = ${days}\n` })
     const clock = { now: () => now }
     const signal = new AbortController().signal
-    return pruneWorktrees({ paths, env: {}, store: deps.store, log: silentLog, clock, signal })
+    return archiveOldWorktrees({ paths, env: {}, store: deps.store, log: silentLog, clock, signal })
   }
   const made = deps.clock.now()
   assert.equal(await round(20, made + 10 * DAY), 0)
