@@ -1,15 +1,8 @@
 import * as z from 'zod'
 import { StartSession } from './api.ts'
-import { FeaturePhase, MAX_DOCUMENT } from './feature-phase.ts'
+import { FeaturePhase, FeatureUntil, MAX_DOCUMENT, type WorkPhase } from './feature-phase.ts'
 import { TaskCounts } from './run.ts'
 import { ImportedTask } from './task-requests.ts'
-
-/** A phase in which an agent works. */
-export type WorkPhase = Exclude<FeaturePhase, 'ready'>
-
-/** How far a feature proceeds by itself; then a person may read and edit what was written. */
-export const FeatureUntil = z.enum(['spec', 'plan', 'tasks'])
-export type FeatureUntil = z.infer<typeof FeatureUntil>
 
 /** The name is used for a directory and as the target of a run, so it is one plain word. */
 export const FeatureName = z

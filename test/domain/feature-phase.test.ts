@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FeatureName } from '../../src/domain/feature.ts'
-import { documentIn, endsWithDocument } from '../../src/domain/feature-phase.ts'
+import {
+  DOCUMENTS,
+  documentIn,
+  documentsBefore,
+  endsWithDocument,
+  FeaturePhase,
+  FeatureUntil,
+  isLaterPhase,
+  nextStop,
+  phaseAfterDocument,
+} from '../../src/domain/feature-phase.ts'
 
 test('a document is the text between its tags, or else a text with headings', () => {
   assert.equal(documentIn('Here it is.\n<spec>\n# A\n\ntext\n</spec>\nBye.', 'spec'), '# A\n\ntext\n')
@@ -46,4 +56,16 @@ test('the name of a feature is one plain word, not a path, a flag or an id', () 
     'a\u202eb',
   ]
   for (const name of wrong) assert.equal(FeatureName.safeParse(name).success, false, JSON.stringify(name))
+})
+
+test('the order of the phases, where each stops and which documents it needs follow from one table', () => {
+  const phases = FeaturePhase.options
+  assert.deepEqual(phases, ['interview', 'spec', 'plan', 'tasks', 'ready'])
+  assert.deepEqual(FeatureUntil.options, ['spec', 'plan', 'tasks'])
+  assert.deepEqual(phases.map(nextStop), ['spec', 'spec', 'plan', 'tasks', 'tasks'])
+  assert.deepEqual(phases.map(documentsBefore), [[], [], ['spec'], ['spec', 'plan'], ['spec', 'plan']])
+  assert.deepEqual(DOCUMENTS.map(phaseAfterDocument), ['plan', 'tasks'])
+  const until = FeatureUntil.options.map(stop => phases.filter(phase => !isLaterPhase(phase, stop)).length)
+  assert.deepEqual(until, [2, 3, 4])
+  for (const kind of DOCUMENTS) assert.ok(endsWithDocument(`It is:\n<${kind}>\nWhy?\n</${kind}>\n`))
 })

@@ -6,8 +6,8 @@ import { AppError, messageOf } from '../../base/errors.ts'
 import type { SessionView } from '../../domain/api.ts'
 import type { BudgetLimits } from '../../domain/budget.ts'
 import type { StoredEvent } from '../../domain/event.ts'
-import { type CreateFeature, FeatureName, type FeatureUntil, type FeatureView } from '../../domain/feature.ts'
-import { DOCUMENTS, MAX_DOCUMENT } from '../../domain/feature-phase.ts'
+import { type CreateFeature, FeatureName, type FeatureView } from '../../domain/feature.ts'
+import { DOCUMENTS, documentsBefore, type FeatureUntil, MAX_DOCUMENT, nextStop } from '../../domain/feature-phase.ts'
 import { documentPath } from '../../tasks/features.ts'
 import { type Client, openClient } from '../connection/client.ts'
 import { featurePath } from '../connection/connection.ts'
@@ -20,7 +20,7 @@ import { hasEnded, shownPath } from '../render/format.ts'
 import { exitCodeFor } from '../render/summary.ts'
 import { brainKeys, callerSettings, sessionEnvironment } from '../session-env.ts'
 import { attach } from './attach.ts'
-import { askedAgainLines, featureHeadLines, phaseLines, readyLines } from './feature-show.ts'
+import { askedAgainLines, beginText, featureHeadLines, phaseLines, readyLines } from './feature-show.ts'
 
 /** What `pcc feature create` was called with. */
 export interface CreateFlags {
@@ -56,7 +56,7 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
   const { preflight } = await import('./preflight.ts')
   const work = { project, env: request.env, agent: flags.agent, verify: false, merges: false }
   await preflight({ ...work, client, context, offers: interactive })
-  const until = flags.until ?? (asksBetweenPhases ? nextStop(existing) : 'tasks')
+  const until = flags.until ?? (asksBetweenPhases ? nextStop(existing?.phase ?? 'interview') : 'tasks')
   let feature = await client.request<FeatureView>('POST', '/features', {
     ...request,
     until,
@@ -80,15 +80,9 @@ export async function createFeature(name: string, flags: CreateFlags, context: C
     const goesOn = await askToGoOn(feature, { context, edit: path => openInEditor(path, context.env) })
     if (!goesOn) return reportFeature(feature, context, EXIT_NOT_READY)
     const { env } = request
-    const body = { project, env, attach: true, until: nextStop(feature) }
+    const body = { project, env, attach: true, until: nextStop(feature.phase) }
     feature = await client.request<FeatureView>('POST', featurePath(feature, 'go-on'), body)
   }
-}
-
-/** The end of the current phase. */
-function nextStop(feature: FeatureView | undefined): FeatureUntil {
-  if (feature?.phase === 'plan') return 'plan'
-  return feature?.phase === 'tasks' ? 'tasks' : 'spec'
 }
 
 function reportFeature(feature: FeatureView, { json, out, terminal }: CommandContext, code: number): number {
@@ -151,15 +145,14 @@ interface AskOptions {
 
 /** Lets the person read and edit the document before the next phase begins. Returns `false` if they leave it for later. */
 async function askToGoOn(feature: FeatureView, { context, edit }: AskOptions): Promise<boolean> {
-  const isPlan = feature.phase === 'tasks'
-  const path = isPlan ? feature.plan.path : feature.spec.path
+  const kind = documentsBefore(feature.phase).at(-1)
+  if (kind === undefined) return true // nothing is written that could be read
+  const { path } = feature[kind]
   const shown = shownPath(path, process.cwd(), context.env['HOME'])
-  context.out(`The ${isPlan ? 'plan' : 'spec'} is written: ${shown}`)
+  context.out(`The ${kind} is written: ${shown}`)
   context.out('It is yours: every change that you make in it counts from here on.')
   for (;;) {
-    const answer = await readLine(
-      `[Enter] ${isPlan ? 'make the tasks' : 'plan it'}  [e] edit  [q] leave it for later  > `,
-    )
+    const answer = await readLine(`[Enter] ${beginText(feature)}  [e] edit  [q] leave it for later  > `)
     if (answer === undefined || /^q/i.test(answer)) return false
     if (answer === '') return true
     if (/^e/i.test(answer)) await edit(path)

@@ -70,12 +70,17 @@ export async function editFeature(
   context.out(context.json ? JSON.stringify({ path }) : path)
 }
 
-const PHASES: Record<FeaturePhase, { text: string; next: string }> = {
-  interview: { text: 'interview', next: 'the interview' },
-  spec: { text: 'writing the spec', next: 'the spec' },
-  plan: { text: 'planning', next: 'the plan' },
-  tasks: { text: 'making tasks', next: 'the tasks' },
-  ready: { text: 'ready', next: '' },
+const PHASES: Record<FeaturePhase, { text: string; next: string; begin: string }> = {
+  interview: { text: 'interview', next: 'the interview', begin: 'be interviewed' },
+  spec: { text: 'writing the spec', next: 'the spec', begin: 'have it written' },
+  plan: { text: 'planning', next: 'the plan', begin: 'plan it' },
+  tasks: { text: 'making tasks', next: 'the tasks', begin: 'make the tasks' },
+  ready: { text: 'ready', next: '', begin: '' },
+}
+
+/** What a person says yes to when the next phase begins. */
+export function beginText({ phase }: Pick<FeatureView, 'phase'>): string {
+  return PHASES[phase].begin
 }
 
 /** `● planning`, `○ next: the plan`, `✗ halted: …`, `✓ ready`. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { FeatureUntil } from '../../domain/feature.ts'
+import { FeatureUntil } from '../../domain/feature-phase.ts'
 import { commandContext, ExitCode } from '../context.ts'
 import { budgetOption, refuseInSession } from '../options.ts'
 import type { CreateFlags } from './feature-create.ts'

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import * as z from 'zod'
 import { AppError } from '../../base/errors.ts'
 import { ContinueFeatureRequest, CreateFeature, DeleteFeature, type FeatureView } from '../../domain/feature.ts'
-import type { DocumentKind } from '../../domain/feature-phase.ts'
+import { DOCUMENTS, type DocumentKind } from '../../domain/feature-phase.ts'
 import type { FeatureRow } from '../../store/tables.ts'
 import { documentPath, type FeatureLocation } from '../../tasks/features.ts'
 import type { DaemonContext } from '../context.ts'
@@ -110,10 +110,10 @@ async function readTaskOnlyFeatures(
   )
 }
 
-function documentsOf(home: FeatureLocation): Pick<FeatureView, 'spec' | 'plan'> {
+function documentsOf(home: FeatureLocation): Pick<FeatureView, DocumentKind> {
   const locate = (kind: DocumentKind) => {
     const path = documentPath(home, kind)
     return { path, exists: existsSync(path) }
   }
-  return { spec: locate('spec'), plan: locate('plan') }
+  return Object.fromEntries(DOCUMENTS.map(kind => [kind, locate(kind)])) as Pick<FeatureView, DocumentKind>
 }

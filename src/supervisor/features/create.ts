@@ -6,7 +6,17 @@ import type { StartSession } from '../../domain/api.ts'
 import { brainKeysIn, settingsToKeep } from '../../domain/config/layers.ts'
 import type { NewEvent } from '../../domain/event.ts'
 import type { CreateFeature } from '../../domain/feature.ts'
-import { type DocumentKind, documentIn, FeaturePhase, MAX_DOCUMENT } from '../../domain/feature-phase.ts'
+import {
+  DOCUMENTS,
+  type DocumentKind,
+  documentIn,
+  documentOf,
+  type FeaturePhase,
+  isLaterPhase,
+  MAX_DOCUMENT,
+  phaseAfter,
+  phaseAfterDocument,
+} from '../../domain/feature-phase.ts'
 import { cleanLine } from '../../domain/task-requests.ts'
 import type { Store, Tx } from '../../store/store.ts'
 import type { FeatureRow, SessionRow } from '../../store/tables.ts'
@@ -39,7 +49,7 @@ export async function newFeature(request: NewFeatureRequest, deps: FeatureDeps):
   const { project, name, from, ai, until, env, attach: _, found: __, ...options } = request
   await refuseBegun(request)
   if (!ai) return createFromPlan(request, options, deps)
-  const phase = await firstPhase({ project, name }, from)
+  const phase = await firstUnwrittenPhase({ project, name }, from)
   const row = await insertFeature({ project, name, phase, source: from ?? null, options, until }, deps)
   const onDisk = await deps.keepsEnvironment({ project, ...options })
   deps.kept.keep(row.id, { ...env, ...brainKeysIn(options.settings ?? {}) }, { onDisk })
@@ -60,18 +70,15 @@ export async function refuseBegun({ project, name, from, ai, found }: NewFeature
 
 /** Skips the phases of a feature without a session whose documents a person has written meanwhile: no agent need write those. */
 export async function skipWrittenPhases(row: FeatureRow, deps: FeatureDeps): Promise<FeatureRow> {
-  const phase = await firstPhase(row, row.source ?? undefined)
-  const isFurther = ORDER.indexOf(phase) > ORDER.indexOf(row.phase)
-  if (row.session_id !== null || !isFurther) return row
+  const phase = await firstUnwrittenPhase(row, row.source ?? undefined)
+  if (row.session_id !== null || !isLaterPhase(phase, row.phase)) return row
   return moveFeature(row, { phase, problem: null }, deps)
 }
 
-const ORDER: readonly FeaturePhase[] = FeaturePhase.options
-
-async function firstPhase(location: FeatureLocation, from: string | undefined): Promise<FeaturePhase> {
-  if (await readDocument(location, 'plan')) return 'tasks'
-  if (await readDocument(location, 'spec')) return 'plan'
-  return from === undefined ? 'interview' : 'spec'
+/** The phase after the last document that is there; without one, what the person wrote takes the place of the interview. */
+async function firstUnwrittenPhase(location: FeatureLocation, from: string | undefined): Promise<FeaturePhase> {
+  for (const kind of DOCUMENTS.toReversed()) if (await readDocument(location, kind)) return phaseAfterDocument(kind)
+  return from === undefined ? 'interview' : phaseAfter('interview')
 }
 
 /** Creates a feature without an agent: its tasks are the check-list of the plan. */
@@ -81,7 +88,9 @@ async function createFromPlan(
   deps: FeatureDeps,
 ): Promise<FeatureRow> {
   if (from !== undefined) await writeDocument({ project, name }, 'plan', from)
-  const row = found ?? (await insertFeature({ project, name, phase: 'tasks', source: null, options, until }, deps))
+  const row =
+    found ??
+    (await insertFeature({ project, name, phase: phaseAfterDocument('plan'), source: null, options, until }, deps))
   try {
     await commitTasks(row, { ...deps, drafted: false })
   } catch (error) {
@@ -144,26 +153,17 @@ export interface CollectDeps {
  */
 export async function collectPhase(row: FeatureRow, session: string, deps: CollectDeps): Promise<Partial<FeatureRow>> {
   const free = { session_id: null, problem: null }
-  switch (row.phase) {
-    case 'interview':
-    case 'spec': {
-      const written = await saveDocument(row, session, 'spec', deps)
-      if (written) return { ...free, phase: 'plan' }
-      // The interview is over, but the agent wrote no spec: the next phase writes it from the answers.
-      if (row.phase === 'interview') return { ...free, phase: 'spec' }
-      return { ...free, problem: await describeMissingDocument(row, session, 'spec', deps) }
-    }
-    case 'plan': {
-      const written = await saveDocument(row, session, 'plan', deps)
-      if (written) return { ...free, phase: 'tasks' }
-      return { ...free, problem: await describeMissingDocument(row, session, 'plan', deps) }
-    }
-    case 'tasks':
-      await commitTasks(row, { ...deps, drafted: true })
-      return { ...free, phase: 'ready' }
-    case 'ready':
-      return free
+  const { phase } = row
+  if (phase === 'ready') return free
+  const kind = documentOf(phase)
+  if (kind === undefined) {
+    await commitTasks(row, { ...deps, drafted: true })
+    return { ...free, phase: phaseAfter(phase) }
   }
+  if (await saveDocument(row, session, kind, deps)) return { ...free, phase: phaseAfterDocument(kind) }
+  // The interview is over, but the agent wrote no spec: the next phase writes it from the answers.
+  if (documentOf(phaseAfter(phase)) === kind) return { ...free, phase: phaseAfter(phase) }
+  return { ...free, problem: await describeMissingDocument(row, session, kind, deps) }
 }
 
 /** Creates the tasks of a feature: those that its agent has added, else the check-list of its plan. Throws `no_plan`. */

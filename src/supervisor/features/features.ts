@@ -1,7 +1,7 @@
 import { AppError, messageOf } from '../../base/errors.ts'
 import { KeyedWorker } from '../../base/keyed-worker.ts'
-import type { CreateFeature, FeatureUntil } from '../../domain/feature.ts'
-import type { FeaturePhase } from '../../domain/feature-phase.ts'
+import type { CreateFeature } from '../../domain/feature.ts'
+import { type FeatureUntil, isLaterPhase } from '../../domain/feature-phase.ts'
 import type { FeatureRow, SessionRow } from '../../store/tables.ts'
 import { removeDocuments } from '../../tasks/features.ts'
 import { removeFeatureTasks } from '../../tasks/graph.ts'
@@ -24,22 +24,15 @@ export interface ContinueFeature {
   attach?: boolean | undefined
 }
 
-/** The phases that are begun without asking the person again. */
-const PHASES_UNTIL: Record<FeatureUntil, readonly FeaturePhase[]> = {
-  spec: ['interview', 'spec'],
-  plan: ['interview', 'spec', 'plan'],
-  tasks: ['interview', 'spec', 'plan', 'tasks'],
-}
-
 /** Error codes after which a session can never resume: a new one is started. */
 const HOPELESS: ReadonlySet<string> = new Set(['account_differs', 'session_complete', 'session_unknown'])
 
 /** Error codes that mean that somebody else resumes the session in the same moment: a restarted daemon, or the waker. */
 const RESUMED_ELSEWHERE: ReadonlySet<string> = new Set(['session_running', 'conversation_live', 'feature_moved'])
 
-/** Whether the person wants the next phase to begin. */
+/** Whether the next phase begins without asking the person again. */
 function isPhaseWanted({ phase, until }: FeatureRow): boolean {
-  return PHASES_UNTIL[until].includes(phase)
+  return !isLaterPhase(phase, until)
 }
 
 /** Whether nobody needs to resume the session: it is at work, resumes at a time, or resumes with an answer. */

@@ -1,7 +1,7 @@
 import { AppError } from '../../base/errors.ts'
 import type { StartSession } from '../../domain/api.ts'
 import { brainKeysIn } from '../../domain/config/layers.ts'
-import type { WorkPhase } from '../../domain/feature.ts'
+import { type DocumentKind, documentOf, documentsBefore, type WorkPhase } from '../../domain/feature-phase.ts'
 import type { Store } from '../../store/store.ts'
 import type { FeatureRow } from '../../store/tables.ts'
 import { readDocument } from '../../tasks/features.ts'
@@ -24,7 +24,9 @@ export async function beginPhase(
   const { store, tasks, kept, agentEnv, clock } = deps
   const { id, project, name, phase, options } = row
   if (phase === 'ready') return
-  const prompt = [phasePrompt(phase, await readMaterial(row, store)), ...(isRetry ? [RETRY] : [])].join('\n\n')
+  const prompt = [phasePrompt(phase, await readMaterial({ ...row, phase }, store)), ...(isRetry ? [RETRY] : [])].join(
+    '\n\n',
+  )
   const env = kept.of(id) ?? agentEnv
   const keys = brainKeysIn(env)
   const { settings, ...session } = options
@@ -45,16 +47,22 @@ export async function beginPhase(
 }
 
 /** Reads the material of a phase as it is now: documents may have been edited since they were written. */
-async function readMaterial(row: FeatureRow, store: Pick<Store, 'sessions' | 'events'>): Promise<PhaseMaterial> {
-  const { name, source, draft } = row
-  const needsInterview = row.phase === 'interview' || row.phase === 'spec'
+async function readMaterial(
+  row: FeatureRow & { phase: WorkPhase },
+  store: Pick<Store, 'sessions' | 'events'>,
+): Promise<PhaseMaterial> {
+  const { name, source, draft, phase } = row
+  const documents: PhaseMaterial['documents'] = []
+  for (const kind of documentsBefore(phase)) {
+    const text = await readDocument(row, kind)
+    if (text !== undefined) documents.push({ kind, text })
+  }
   return {
     name,
     source,
-    answers: needsInterview ? await readInterview(row, store) : [],
-    spec: await readDocument(row, 'spec'),
-    plan: await readDocument(row, 'plan'),
-    drafted: row.phase === 'tasks' ? draft : [],
+    answers: documentOf(phase) === 'spec' ? await readInterview(row, store) : [],
+    documents,
+    drafted: phase === 'tasks' ? draft : [],
   }
 }
 
@@ -80,8 +88,8 @@ interface PhaseMaterial {
   source: string | null
   /** The questions and answers so far. */
   answers: readonly InterviewAnswer[]
-  spec: string | undefined
-  plan: string | undefined
+  /** What earlier phases, or the person, have written. */
+  documents: { kind: DocumentKind; text: string }[]
   /** Tasks that were added before the agent was interrupted. */
   drafted: readonly { id?: string | undefined; title: string }[]
 }
@@ -93,13 +101,12 @@ interface InterviewAnswer {
 
 /** The whole prompt of a phase. The person's texts are quoted unchanged. */
 function phasePrompt(phase: WorkPhase, material: PhaseMaterial): string {
-  const { spec, plan, source, answers, drafted } = material
+  const { documents, source, answers, drafted } = material
   return [
     PROMPTS[phase](stripInvisible(material.name)),
     ...(source === null ? [] : [`What the person wrote down:\n\n${fenceText(source)}`]),
     ...(answers.length === 0 ? [] : [`What the person has answered already:\n\n${formatAnswers(answers)}`]),
-    ...(spec === undefined || phase === 'interview' || phase === 'spec' ? [] : [`The spec:\n\n${fenceText(spec)}`]),
-    ...(plan === undefined || phase !== 'tasks' ? [] : [`The plan:\n\n${fenceText(plan)}`]),
+    ...documents.map(({ kind, text }) => `The ${kind}:\n\n${fenceText(text)}`),
     ...(drafted.length === 0 ? [] : [`Tasks that exist already:\n\n${formatDraft(drafted)}`]),
   ].join('\n\n')
 }
