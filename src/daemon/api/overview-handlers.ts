@@ -1,6 +1,7 @@
 import { homedir, hostname } from 'node:os'
 import type { Caller } from '../../domain/access.ts'
 import type { OVERVIEW_ROUTES } from '../../domain/api-v1/overview-routes.ts'
+import type { RouteReply } from '../../domain/api-v1/route.ts'
 import type { TaskCounts } from '../../domain/run.ts'
 import { rowsOfRules } from '../../policy/verdict/load-rules.ts'
 import { judgeExplained, loadProjectPolicy } from '../../supervisor/judge-call.ts'
@@ -13,6 +14,10 @@ import { budgetView, holdQuota, quotaView, releaseQuota, resetBudget } from '../
 import { listMerges, mergeActions, openDaemonWorktrees, showMerge, worktreeViews } from '../routes/workspace.ts'
 import { type Handlers, pageOfList, projectIn } from './call.ts'
 import type { ReachableThings } from './reach.ts'
+
+type ListedRule = RouteReply<(typeof OVERVIEW_ROUTES)['listRules']>['rules'][number]
+/** Rows of which the schema of the reply has every field; a field that it lacks is named by the compiler. */
+type ShownWhole<Row, Shown> = Row & Record<Exclude<keyof Row, keyof Shown>, never>
 
 /** Answers the routes of decisions, rules, quota, worktrees, merges, and what shows all of it. */
 export function overviewHandlers(
@@ -49,8 +54,12 @@ export function overviewHandlers(
     async listRules({ query }) {
       const policy = await policyOf(projectIn(query))
       const { problem } = policy.rules
+      const rules: ShownWhole<ReturnType<typeof rowsOfRules>[number], ListedRule>[] = rowsOfRules(
+        policy.rules,
+        policy.userFile,
+      )
       return {
-        rules: rowsOfRules(policy.rules, policy.userFile),
+        rules,
         problem: problem ? { code: problem.code, message: problem.message } : null,
       }
     },

@@ -46,7 +46,8 @@ export interface RulesLoader {
 export function rowsOfRules({ written, waiting }: LoadedRules, userFile: string) {
   const row = (in_force: boolean) => (one: WrittenRule) => {
     const scope = one.file === userFile ? ('user' as const) : ('project' as const)
-    return { number: one.number, scope, ...one.rule, file: one.file, line: one.line, in_force }
+    const { shown: _, ...rule } = one.rule
+    return { number: one.number, scope, ...rule, file: one.file, line: one.line, in_force }
   }
   return [...written.map(row(true)), ...waiting.map(row(false))]
 }

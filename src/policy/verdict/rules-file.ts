@@ -52,7 +52,8 @@ function checkRules(table: Record<string, unknown>): PolicyRule[] | RuleProblem 
 }
 
 function checkRule(rule: unknown): PolicyRule | RuleProblem {
-  if (typeof rule !== 'object' || rule === null) return { problem: 'a text is needed' }
+  if (typeof rule !== 'object' || rule === null || Array.isArray(rule))
+    return { problem: 'a rule is a table with effect, tool and match, under [[rules]]' }
   const { effect, tool, match, ...others } = rule as Record<string, unknown>
   const known = EFFECTS.find(each => each === effect)
   if (!known) return { key: 'effect', problem: `effect: it must be one of ${EFFECTS.join(', ')}` }
