@@ -4,6 +4,7 @@ import type { StartSession } from '../../domain/api.ts'
 import { loadConfig } from '../../domain/config/load.ts'
 import type { Task } from '../../domain/task.ts'
 import type { IndexStamp } from '../../knowledge/index/code-index.ts'
+import { NOTES_FOLDER } from '../../knowledge/read-notes.ts'
 import { trustedFile, trustStatus } from '../../policy/trust/trust.ts'
 import type { BriefSection } from '../brief/build-brief.ts'
 import { firstTokens, stripInvisible } from '../brief/prompt-text.ts'
@@ -65,18 +66,23 @@ const LEAST_SHARE = 0.4
 const MAX_SECTION = 3_000
 const MAX_CHUNK = 400
 
-/** The section of a brief with code that the words of a task lead to, if some was found in time. */
+/** The section of a brief with code that the words of a task lead to, if some was found in time. Notes have a section of their own. */
 export async function codeSections(
   search: Promise<CodeAnswer | undefined>,
   code: Pick<CodeSearch, 'patienceMs'>,
 ): Promise<BriefSection[]> {
-  const found = await foundInTime(search, code)
+  const withoutNotes = search.then(all => all && { ...all, results: all.results.filter(isNoNote) })
+  const found = await foundInTime(withoutNotes, code)
   if (!found) return []
   const pieces = found.results.map((result, index) => ({
     text: `${index === 0 ? `${INTRO}\n\n` : ''}${sourceLines(result, found.stamp)}`,
     verbatim: firstTokens(result.chunk_text, MAX_CHUNK),
   }))
   return [{ name: 'code', title: 'Code that may be about this', pieces, tokens: MAX_SECTION, weight: 25 }]
+}
+
+function isNoNote({ file_path }: CodeAnswer['results'][number]): boolean {
+  return !file_path.startsWith(`${NOTES_FOLDER}/`)
 }
 
 const INTRO =

@@ -26,6 +26,13 @@ test('a brief shows the code with its place, its commit and its neighbours', asy
   assert.ok(text.includes('\n\nsrc/e.ts:1-2 @01234567\n\n```\n'), text)
 })
 
+test('notes are left out of the code of a brief, which has them as notes, and do not hide what scores less', async () => {
+  const note = { file_path: '.perpetualcc/knowledge/cents.md', score: 100, chunk_text: 'Totals are cents.' }
+  const { text } = await briefOf(answerWith(note, {}))
+  assert.ok(!text.includes('Totals are cents.'), text)
+  assert.ok(text.includes('src/a.ts:3-9'), text)
+})
+
 test('nothing is shown if nothing scores, nothing has text, the search fails, or it takes too long', async () => {
   assert.deepEqual(await codeSections(Promise.resolve(undefined), PATIENT), [])
   assert.deepEqual(await codeSections(Promise.resolve(answerWith({ score: 7.9 })), PATIENT), [])
