@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../base/errors.ts'
 import { replaceEntry, withFileLock } from '../base/files.ts'
 import { redactText } from '../base/redact.ts'
@@ -152,8 +153,14 @@ function fold(title: string): string {
   return title.normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 }
 
-function isEqual(note: Note, { body, tags, feature }: Note): boolean {
-  return body === note.body && feature === note.feature && note.tags.join() === tags.join()
+/** Whether two notes say the same. A new field counts unless it is about the writing and not about what is written. */
+function isEqual(note: Note, other: Note): boolean {
+  return isDeepStrictEqual(contentOf(note), contentOf(other))
+}
+
+function contentOf(note: Note): Partial<Note> {
+  const { file: _, by: __, task: ___, created_at: ____, updated_at: _____, more: ______, ...content } = note
+  return { ...content, title: fold(note.title) }
 }
 
 function replaceNote({ file, created_at, more }: Note, note: Note): Note {

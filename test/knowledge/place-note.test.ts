@@ -21,6 +21,15 @@ test('a note of the same title, however it is written, takes the place and keeps
   assert.deepEqual([note.file, note.body, note.created_at, note.more], ['cents.md', 'new', '2026-01-01', { x: 1 }])
 })
 
+test('a note that says the same is known; whatever else a note may say counts as new', () => {
+  const before = aNote({ file: 'a.md', feature: 'shop', created_at: '2026-01-01', more: { x: 1 }, task: 't-1' })
+  const said = (more: object) =>
+    placeNote(aNote({ file: '', feature: 'shop', created_at: '2026-02-02', ...more }), [before])
+  assert.equal(said({ task: 't-2', updated_at: '2026-02-02' }).did, 'known')
+  for (const more of [{ feature: 'cart' }, { tags: ['a'] }, { body: 'b' }, { severity: 'high' }])
+    assert.equal(said(more).did, 'replaced', JSON.stringify(more))
+})
+
 test('more than half of the tags in common merges, with the tags of both; half or less does not', () => {
   const merged = placeNote(aNote({ title: 'Tax', tags: ['cart', 'money', 'tax'], body: 'By country.' }), [cents])
   assert.equal(merged.did, 'merged')
