@@ -29,12 +29,11 @@ export interface LedgerDeps {
 
 /** The rows that count what a session spends now. */
 function spendingKeys({ id, project, task_id }: Spender, now: number): SpendingKey[] {
-  return [
-    ...(task_id === null ? [] : [{ scope: 'task', key: task_id } as const]),
-    ...(id === null ? [] : [{ scope: 'session', key: id } as const]),
-    { scope: 'day', key: calendarDayOf(now) },
-    { scope: 'project', key: project },
-  ]
+  const keys: Record<BudgetScope, string | null> = { task: task_id, session: id, day: calendarDayOf(now), project }
+  return BUDGET_SCOPES.flatMap(scope => {
+    const key = keys[scope]
+    return key === null ? [] : [{ scope, key }]
+  })
 }
 
 /** The spending so far in every scope that the session belongs to. */
@@ -119,10 +118,11 @@ function budgetUses(totals: SpendingTotals, budgets: Budgets): BudgetUse[] {
  */
 export function findOverrun(totals: SpendingTotals, budgets: Budgets): BudgetUse | undefined {
   const reached = budgetUses(totals, budgets).filter(({ spent, limit }) => spent >= limit)
-  return LONGEST_LASTING_FIRST.map(scope => reached.find(use => use.scope === scope)).find(use => use !== undefined)
+  return reached.toSorted((a, b) => LASTING[b.scope] - LASTING[a.scope])[0]
 }
 
-const LONGEST_LASTING_FIRST: readonly BudgetScope[] = ['project', 'session', 'task', 'day']
+/** A higher number lasts longer. */
+const LASTING: Record<BudgetScope, number> = { project: 4, session: 3, task: 2, day: 1 }
 
 /** The limits whose warning share was passed between the spending before and now. */
 export function findBudgetWarnings(before: SpendingTotals, after: SpendingTotals, budgets: Budgets): BudgetUse[] {

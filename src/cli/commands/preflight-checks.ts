@@ -8,7 +8,7 @@ import { readDiskReport } from '../../daemon/disk.ts'
 import { accountOf } from '../../domain/account.ts'
 import type { AgentChoice } from '../../domain/agent-choice.ts'
 import { findManifest } from '../../domain/agents/find-manifest.ts'
-import { type BudgetView, MEASURES, overrunWords, raiseCommand } from '../../domain/budget.ts'
+import { type BudgetScope, type BudgetView, MEASURES, overrunWords, raiseCommand } from '../../domain/budget.ts'
 import type { LoadedConfig } from '../../domain/config/load.ts'
 import type { NeedsReply } from '../../domain/escalation.ts'
 import { type AccountGate, faultOf } from '../../domain/limit.ts'
@@ -168,12 +168,13 @@ function describeFault(gate: AccountGate, { kind, env }: PreflightFacts): Prefli
   return { ...row, fix: vendorOf(kind).login.command || 'Log in with the agent itself', ...loginOffer(kind) }
 }
 
-/** Budgets of the day and of the project that are spent already: no task begins before they are raised or count anew. */
+/** Budgets that are spent already, so that no task begins before they are raised or count anew. */
 async function checkBudgets({ client, project, loaded: { config } }: PreflightFacts): Promise<PreflightRow[]> {
   const query = `?project=${encodeURIComponent(project)}`
   const { scopes } = await client.request<BudgetView>('GET', `/budget${query}`)
   return scopes.flatMap(({ scope, spent }): PreflightRow[] => {
-    if (scope !== 'day' && scope !== 'project') return []
+    const ends = BUDGET_ENDS[scope]
+    if (!ends) return []
     const limits = config.budgets[scope]
     const uses = MEASURES.map(measure => ({
       scope,
@@ -183,12 +184,18 @@ async function checkBudgets({ client, project, loaded: { config } }: PreflightFa
     }))
     const use = uses.find(({ spent, limit }) => spent >= limit)
     if (!use) return []
-    const until = scope === 'day' ? 'it is raised, or until tomorrow' : 'it is raised'
-    const or = scope === 'day' ? '' : `, or pcc budget reset ${quoteForShell(project)}`
-    return [
-      { area: 'budget', says: `${overrunWords(use)}: work waits until ${until}`, fix: `${raiseCommand(use)}${or}` },
-    ]
+    const or = ends.or?.(project) ?? ''
+    const says = `${overrunWords(use)}: work waits until ${ends.until}`
+    return [{ area: 'budget', says, fix: `${raiseCommand(use)}${or}` }]
   })
+}
+
+/** What ends the wait for a budget that keeps work from beginning; undefined for those of work that has begun. */
+const BUDGET_ENDS: Record<BudgetScope, { until: string; or?: (project: string) => string } | undefined> = {
+  task: undefined,
+  session: undefined,
+  day: { until: 'it is raised, or until tomorrow' },
+  project: { until: 'it is raised', or: project => `, or pcc budget reset ${quoteForShell(project)}` },
 }
 
 async function checkCheckout({ project, merges, loaded }: PreflightFacts): Promise<PreflightRow[]> {

@@ -55,22 +55,19 @@ export async function budgetView(project: string | undefined, daemon: DaemonCont
   const at = Date.now()
   const sessions = (await daemon.store.sessions.list({ project, only: 'open' })).filter(isOpen)
   const projects = project === undefined ? new Set(sessions.map(row => row.project)) : new Set([project])
-  const wanted: Wanted[] = [
-    { scope: 'day', key: calendarDayOf(at), name: 'today', budgets: await readProjectBudgets(daemon, project) },
-  ]
-  for (const path of projects) {
-    wanted.push({ scope: 'project', key: path, name: basename(path), budgets: await readProjectBudgets(daemon, path) })
-  }
+  const rows: Record<BudgetScope, Omit<Wanted, 'scope'>[]> = { day: [], project: [], session: [], task: [] }
+  rows.day.push({ key: calendarDayOf(at), name: 'today', budgets: await readProjectBudgets(daemon, project) })
+  for (const path of projects)
+    rows.project.push({ key: path, name: basename(path), budgets: await readProjectBudgets(daemon, path) })
   for (const row of sessions) {
+    const of = row.id
     const budgets = daemon.supervisor.run(row.id)?.settings.budgets ?? (await readSessionBudgets(row, daemon))
-    wanted.push({ scope: 'session', key: row.id, name: row.name, budgets })
+    rows.session.push({ of, key: row.id, name: row.name, budgets })
     const task = row.task_id === null ? undefined : await daemon.store.tasks.get(row.task_id)
-    if (task)
-      wanted.push({
-        ...{ scope: 'task', key: task.id, name: task.title },
-        budgets: await withTaskBudget(budgets, row, daemon.store),
-      })
+    const ofTask = task && (await withTaskBudget(budgets, row, daemon.store))
+    if (ofTask) rows.task.push({ of, key: task.id, name: task.title, budgets: ofTask })
   }
+  const wanted = inOrder(rows)
   const spent = await daemon.store.spending.of(wanted)
   const parts = await daemon.store.spending.parts(wanted)
   return { at, day_ends_at: startOfNextDay(at), scopes: wanted.map(scope => toBudgetRow(scope, spent, parts)) }
@@ -79,6 +76,15 @@ export async function budgetView(project: string | undefined, daemon: DaemonCont
 interface Wanted extends SpendingKey {
   name: string
   budgets: Budgets
+  /** The session to whose rows it belongs. */
+  of?: string
+}
+
+/** By scope, but the rows of one session stand together. */
+function inOrder(rows: Record<BudgetScope, Omit<Wanted, 'scope'>[]>): Wanted[] {
+  const scopes = Object.keys(rows) as BudgetScope[]
+  const all = scopes.flatMap(scope => rows[scope].map(row => ({ ...row, scope })))
+  return [...Map.groupBy(all, ({ of }) => of).values()].flat()
 }
 
 type Spent = Awaited<ReturnType<DaemonContext['store']['spending']['of']>>
