@@ -271,7 +271,7 @@ export interface MemoryReader {
 }
 
 /** Whether a reader may see a record or an item. */
-export function mayRead(
+export function mayReadMemory(
   { scope, of, acl, authority }: Pick<MemoryItem, 'scope' | 'of' | 'acl' | 'authority'>,
   { agent, role, session, projects, now }: MemoryReader,
 ): boolean {

@@ -4,7 +4,13 @@ import { DatabaseSync } from 'node:sqlite'
 import type { AppPaths } from '../base/app-paths.ts'
 import { AppError, messageOf } from '../base/errors.ts'
 import { makePrivate } from '../base/files.ts'
-import { type MemoryItem, type MemoryReader, type MemoryRecord, mayRead, type RecordOf } from '../domain/memory.ts'
+import {
+  type MemoryItem,
+  type MemoryReader,
+  type MemoryRecord,
+  mayReadMemory,
+  type RecordOf,
+} from '../domain/memory.ts'
 import { removeDerivedFile } from '../store/derived-file.ts'
 import { SQLITE_BUSY, sqliteCode } from '../store/sqlite-errors.ts'
 import { appendLines, applyNext, hasMore, type MemoryFiles, readAllIds } from './derive.ts'
@@ -119,12 +125,12 @@ export class MemoryBroker implements Disposable {
   item(id: string, reader: MemoryReader): MemoryItem | undefined {
     this.catchUp({ withinMs: DERIVE_MS })
     const item = this.#current().item(id)
-    return item && mayRead(item, reader) ? item : undefined
+    return item && mayReadMemory(item, reader) ? item : undefined
   }
 
   /** One record of the log. */
   record(id: string, reader: MemoryReader): MemoryRecord | undefined {
-    return this.#readAt('ids.id = ?', id).find(record => mayRead(record, reader))
+    return this.#readAt('ids.id = ?', id).find(record => mayReadMemory(record, reader))
   }
 
   /** The newest records that make no item, the oldest of them first: what was recalled, how tasks ended, what was moved, changed thresholds. */
@@ -135,7 +141,7 @@ export class MemoryBroker implements Disposable {
   ): RecordOf<Kind>[] {
     const where = `${WITHOUT_ITEM} and ids.kind = ? and ids.time >= ? order by ids.time desc limit ?`
     const found = this.#readAt(where, kind, since, most)
-    return found.toReversed().filter((record): record is RecordOf<Kind> => mayRead(record, reader))
+    return found.toReversed().filter((record): record is RecordOf<Kind> => mayReadMemory(record, reader))
   }
 
   /** The facts of projects that speak of files, also those whose files have changed; the newest first. */

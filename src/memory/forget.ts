@@ -1,4 +1,4 @@
-import { type MemoryReader, type MemoryRecord, mayRead } from '../domain/memory.ts'
+import { type MemoryReader, type MemoryRecord, mayReadMemory } from '../domain/memory.ts'
 import type { MemoryBroker } from './broker.ts'
 import { eraseForgotten, type ForgottenRecord, finishForgetting, noteForgetting } from './forgotten.ts'
 import { itemIdsOf } from './learn/apply-record.ts'
@@ -45,7 +45,7 @@ export function erase(memory: MemoryBroker, { withinMs }: { withinMs: number }):
 /** The ids of the records that an item rests on, or that of a record; as far as a reader may see them. */
 export function recordsBehind(memory: MemoryBroker, id: string, reader: MemoryReader): MemoryRecord[] {
   const ids = memory.inspect(({ file }) => [id, ...file.recordsOf(id)])
-  return ids.flatMap(each => memory.record(each, reader) ?? []).filter(record => mayRead(record, reader))
+  return ids.flatMap(each => memory.record(each, reader) ?? []).filter(record => mayReadMemory(record, reader))
 }
 
 /** The ids of all records that `isMeant` picks. Reads the whole log, and keeps nobody from writing. */

@@ -1,5 +1,5 @@
 import type { MemoryItem, MemoryReader, MemoryRecord } from '../domain/memory.ts'
-import { ITEM_KINDS, mayRead } from '../domain/memory.ts'
+import { ITEM_KINDS, mayReadMemory } from '../domain/memory.ts'
 import { DerivedFile, type DerivedOptions } from '../store/derived-file.ts'
 import { applyRecord, itemIdsOf } from './learn/apply-record.ts'
 import type { ItemUse } from './learn/importance.ts'
@@ -94,7 +94,7 @@ export class MemoryFile extends DerivedFile {
     const read = (rows: { body: string; score: number }[]) =>
       rows
         .map(({ body, score }) => ({ item: JSON.parse(body) as MemoryItem, score }))
-        .filter(({ item }) => mayRead(item, reader))
+        .filter(({ item }) => mayReadMemory(item, reader))
     if (text === undefined) {
       const rows = (kinds ?? ITEM_KINDS).flatMap(kind =>
         readableBy(reader).flatMap(({ sql, values, kind: name }) =>

@@ -1,6 +1,6 @@
 import { checksum } from '../base/ids.ts'
 import { joinTokens, queryTokens } from '../base/tokens.ts'
-import { type MemoryItem, type MemoryReader, mayRead } from '../domain/memory.ts'
+import { type MemoryItem, type MemoryReader, mayReadMemory } from '../domain/memory.ts'
 import type { DerivedFile } from '../store/derived-file.ts'
 
 /** The words of items. `keys` holds who may see an item and its kind, so that nothing else is looked at. */
@@ -213,7 +213,7 @@ export function findNear(
     .flatMap(({ rowid, near }) => {
       const row = file.row<{ body: string }>('select body from items where rowid = ? and ended_at is null', rowid)
       const item = row && (JSON.parse(row.body) as MemoryItem)
-      return item && mayRead(item, reader) ? [{ item, near }] : []
+      return item && mayReadMemory(item, reader) ? [{ item, near }] : []
     })
     .slice(0, MOST_NEAR)
 }

@@ -75,6 +75,7 @@ export function openOutboxStore(read: Kysely<Tables>, writer: Writer): OutboxSto
     settleOthers: async (prefix, keys, { db }) => {
       const begins = sql<SqlBool>`substr(dedup_key, 1, ${sql.val(prefix.length)}) = ${sql.val(prefix)}`
       const rows = await db.selectFrom('outbox').select(['id', 'dedup_key']).where(begins).execute()
+      // "settled" comes first here: with the prefix still at the beginning, each round would find and settle these rows again.
       const gone = rows.filter(row => !keys.has(row.dedup_key)).map(({ id }) => id)
       const settled = { state: 'done' as const, dedup_key: sql<string>`'settled ' || id || ' ' || dedup_key` }
       if (gone.length > 0) await db.updateTable('outbox').set(settled).where('id', 'in', gone.slice(0, BATCH)).execute()

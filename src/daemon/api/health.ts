@@ -13,14 +13,14 @@ import { requireScope } from './authenticate.ts'
 export function healthRoutes(app: FastifyInstance, daemon: DaemonContext): void {
   app.get('/health', async request => {
     const status = daemon.stopping.aborted ? 'stopping' : 'ok'
-    return (await mayRead(request, daemon)) ? readHealth(daemon, status) : { status }
+    return (await mayReadHealth(request, daemon)) ? readHealth(daemon, status) : { status }
   })
 
   app.get('/health/ready', async (request, reply) => {
     const problem = await findObstacle(daemon)
     if (problem !== undefined) reply.code(503)
     const status = problem === undefined ? 'ready' : 'not ready'
-    return (await mayRead(request, daemon)) ? { status, ...(problem !== undefined && { problem }) } : { status }
+    return (await mayReadHealth(request, daemon)) ? { status, ...(problem !== undefined && { problem }) } : { status }
   })
 
   app.get('/health/store', async (request, reply) => {
@@ -51,7 +51,7 @@ export async function requireReader(request: FastifyRequest, { token, authentica
   requireScope(await authenticator.authenticate(request), 'read')
 }
 
-async function mayRead(request: FastifyRequest, daemon: DaemonContext): Promise<boolean> {
+async function mayReadHealth(request: FastifyRequest, daemon: DaemonContext): Promise<boolean> {
   try {
     await requireReader(request, daemon)
     return true

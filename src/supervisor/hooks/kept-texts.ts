@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import type { AppPaths } from '../../base/app-paths.ts'
 import { readRegularFileNow } from '../../base/files.ts'
 
-/** What is kept: the project of a conversation, how far its record was read, the task that was named, and calls that run. */
+/**
+ * What is kept, in folders of `run`: the project of a conversation, how far its record was read, the task that was named, and calls
+ * that run. What was said in a conversation is in another `hook-sessions`, that of `data` (session-notes.ts).
+ */
 export const KEPT_FOLDERS = ['hook-sessions', 'hook-usage', 'hook-tasks', 'hook-calls'] as const
 
 const LONGEST = 5_000

@@ -98,8 +98,11 @@ function parseNotes(text: string | undefined): SessionNotes {
   return SessionNotes.safeParse(parseJson(text ?? '')).data ?? SessionNotes.parse({ schema_version: 1 })
 }
 
+/** In `data`; the folder of the same name in `run` (kept-texts.ts) says only to which project a conversation belongs. */
+const NOTES_IN_DATA = 'hook-sessions'
+
 function folderOf({ data }: HomePaths): string {
-  return join(data, 'hook-sessions')
+  return join(data, NOTES_IN_DATA)
 }
 
 /** The vendor chooses the id, so it is not used as the name of a file. */

@@ -35,7 +35,7 @@ type ReadPolicy = Pick<SessionPolicy, 'project' | 'home'> &
   Partial<Pick<SessionPolicy, 'worktree' | 'safeDirectories'>> & { rules: readonly PolicyRule[] }
 
 /** Whether a file may be read without asking, as an agent would read it. */
-export async function mayRead(path: string, policy: ReadPolicy, classify: Policy['classify']): Promise<boolean> {
+export async function mayReadFile(path: string, policy: ReadPolicy, classify: Policy['classify']): Promise<boolean> {
   const { project, home, worktree, safeDirectories } = policy
   const input = { file_path: join(project, path) }
   const assessment = await classify({

@@ -4,7 +4,7 @@ import type { CodeIndex } from '../../knowledge/index/code-index.ts'
 import { NOT_YET } from '../../knowledge/index/vectors.ts'
 import type { Classifier } from '../../policy/classify/classify.ts'
 import type { EmbedCall, EmbeddingSetup, EmbedReply } from './code-search.ts'
-import { mayRead } from './embedding.ts'
+import { mayReadFile } from './embedding.ts'
 
 /** A provider that failed is not asked again by searches for this long. */
 const RETRY_MS = 60_000
@@ -103,6 +103,6 @@ export class ProjectEmbedding {
     const { rules = [], home = '' } = this.#setup ?? {}
     if (rules.every(({ effect }) => effect === 'allow')) return true
     this.#classifier ??= import('../../policy/classify/classify.ts').then(({ openClassifier }) => openClassifier())
-    return mayRead(path, { project: this.#root, home, rules }, (await this.#classifier).classify)
+    return mayReadFile(path, { project: this.#root, home, rules }, (await this.#classifier).classify)
   }
 }

@@ -1,7 +1,7 @@
 import type { FileContext, RelatedAnswer } from '../../knowledge/graph/ask-graph.ts'
 import type { Policy, SessionPolicy } from '../session/context.ts'
 import type { CodeAnswer, CodeQuery, CodeSearch, GraphReply } from './code-search.ts'
-import { mayRead } from './embedding.ts'
+import { mayReadFile } from './embedding.ts'
 import { hideInContext, hideInRelated, hideInResults } from './hide-paths.ts'
 
 /** Whose permission to read counts for what the index answers. */
@@ -26,7 +26,7 @@ export function readableCode(project: string, { code, classify, policy }: Reader
     hide(path => Boolean(asked.add(path)))
     const rules = await policy.rules()
     const shown = new Set<string>()
-    for (const path of asked) if (await mayRead(path, { ...policy, rules }, classify)) shown.add(path)
+    for (const path of asked) if (await mayReadFile(path, { ...policy, rules }, classify)) shown.add(path)
     return hide(path => shown.has(path))
   }
   return {
