@@ -11,7 +11,7 @@ test('a link that has taken the place of a file or a folder is not followed, and
   const top = realpathSync(tempDir(t))
   const at = (name: string) => join(top, name)
   mkdirSync(at('home'))
-  writeFileSync(at('home/.npmrc'), '//registry.example/:_authToken=npm_0000\n')
+  writeFileSync(at('home/.npmrc'), '//packages.example/:_authToken=npm_0000\n')
   mkdirSync(at('project'))
   writeFileSync(at('project/s.sh'), 'echo hello\n')
   assert.equal(String(bytesAt(at('project/s.sh'))), 'echo hello\n')
