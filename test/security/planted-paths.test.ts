@@ -159,6 +159,34 @@ test('a repository that names the program from which missing objects are fetched
   assert.equal(existsSync(sprung), true, 'git by itself runs it')
 })
 
+test('code in a main checkout makes no object pass for another one, and hides no file and no difference from the person', async t => {
+  const { run, host } = openHome(t)
+  const old = host('rev-parse', 'HEAD:packages/app/a.txt').trim()
+  host('-c', 'user.name=a', '-c', 'user.email=a@b.invalid', 'commit', '-q', '--allow-empty', '-m', 'two')
+  const said = await run(`new=$(echo evil | git hash-object -w --stdin); git replace -f ${old} $new
+    echo "$new refs/replace/${old}" >> .git/packed-refs; git rev-parse HEAD > .git/shallow
+    echo planted.sh >> .git/info/exclude; echo '*.txt -diff' >> .git/info/attributes; git rev-parse HEAD > .git/info/grafts
+    echo evil > planted.sh; echo b >> packages/app/a.txt`)
+  assert.equal(said.match(/Read-only file system/g)?.length, 4, said)
+  assert.match(host('status', '--short'), /planted\.sh/)
+  assert.match(host('diff'), /\+ab/)
+  assert.equal(host('cat-file', '-p', old), 'a')
+  assert.equal(host('log', '--format=%s').trim().split('\n').length, 2)
+})
+
+test('where only some files are checked out, an agent chooses which, and the rest of that folder is the person’s', async t => {
+  const { run, host } = openHome(t)
+  host('sparse-checkout', 'set', 'packages')
+  const said = await run(
+    'git sparse-checkout add other && echo added; echo x >> .git/info/exclude; echo x > .git/info/attributes',
+  )
+  assert.match(said, /added/)
+  assert.equal(said.match(/Read-only file system/g)?.length, 2, said)
+  await run('git rev-parse HEAD > .git/info/grafts')
+  assert.equal(host('sparse-checkout', 'list'), 'other\npackages\n')
+  assert.match(host('status'), /On branch/)
+})
+
 test('settings of a worktree that are a link are not made where it leads', async t => {
   const { home, project, run } = openHome(t)
   symlinkSync(join(home, 'made-by-link'), join(project, '.git/config.worktree'))

@@ -15,16 +15,13 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join } from 'node:path'
 import { readRegularFileNow } from '../files.ts'
 import { isInside } from '../is-inside.ts'
 import { lookUpEntry, realPathIfAny } from '../is-there.ts'
 import { parseJson } from '../json.ts'
-import { runShortSync } from '../process/run-short.ts'
 import { openFolderBelow } from '../real-folder.ts'
-import { pathOutsideProjects } from '../search-path.ts'
-import { isSubmodule, parseIndexFile, readHead } from './git.ts'
+import { ask, isSubmodule, parseIndexFile, readHead, readStandIns, removeStandIns, type StandIns } from './git-files.ts'
 import type { SandboxSettings } from './settings.ts'
 
 // What an agent leaves in a checkout and in git's folders, for a git outside of its sandbox to follow: the person's, days later. Names of files
@@ -43,12 +40,15 @@ export interface BeforeAgent {
   inner: string[]
   /** The commit that is checked out, if there is one. */
   head: string | undefined
+  /** What passes for something else in a main checkout, the only one in which an agent can write that. */
+  standIns?: StandIns | undefined
 }
 
 export function readBefore(git: Checkouts): BeforeAgent {
   const submodules = submodulesIn(git) ?? []
   const inner = submodules.filter(path => hasInner(git, path))
-  return { at: Date.now(), links: listPlantable(git), submodules, inner, head: headOf(git) }
+  const standIns = git.own === git.common ? readStandIns(git.common) : undefined
+  return { at: Date.now(), links: listPlantable(git), submodules, inner, head: headOf(git), standIns }
 }
 
 /** In the folder of a sandbox, which nothing inside sees, for a daemon that adopts it. */
@@ -94,6 +94,8 @@ export function removePlanted(
   for (const path of listPlantable(git))
     if (!before.links.includes(path)) each(shown(path), () => rmSync(bytes(path), { force: true }))
   each('what was put before branches', () => removeShadows(git, since))
+  const { standIns } = before
+  if (standIns) each('what was put for other objects', () => removeStandIns(git, standIns, log))
   const lists = [submodulesIn(git), submodulesSince(git, before.head)]
   // Any of them may be called a submodule where nobody says which.
   const listed = lists.flatMap(list => list ?? innerSince(git.top, since))
@@ -358,40 +360,6 @@ function innerSince(top: string, since: number): string[] {
       if (entry.isDirectory() && entry.name !== '.git') folders.push(join(folder, entry.name))
   const changed = (folder: string) => statsOf(join(asBytes(top), folder, '.git'))?.ctimeMs ?? 0
   return folders.filter(folder => folder !== '' && changed(folder) >= since - TICK_MS)
-}
-
-/** What git prints, in parts and one letter a byte; undefined if it fails. */
-function ask(top: string, args: string[]): string[] | undefined {
-  const settings = {
-    'core.fsmonitor': 'false',
-    'core.hooksPath': '/dev/null',
-    'core.commitGraph': 'false',
-    'log.showSignature': 'false',
-  }
-  const { code, stdout } = runShortSync(
-    {
-      command: 'git',
-      args: ['--no-pager', ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]), ...args],
-      cwd: top,
-      env: {
-        PATH: pathOutsideProjects(process.env['PATH'], [top]),
-        // Without it git refuses settings that name a file of the home directory.
-        HOME: homedir(),
-        GIT_CONFIG_NOSYSTEM: '1',
-        GIT_CONFIG_GLOBAL: '/dev/null',
-        // A missing object of a partial clone would be fetched by a program that the repository names.
-        GIT_ALLOW_PROTOCOL: 'none',
-        GIT_NO_LAZY_FETCH: '1',
-        GIT_OPTIONAL_LOCKS: '0',
-        GIT_NO_REPLACE_OBJECTS: '1',
-        GIT_GRAFT_FILE: '/dev/null',
-      },
-      timeoutMs: 30_000,
-      maxBytes: 512_000_000,
-    },
-    'latin1',
-  )
-  return code === 0 ? stdout.split('\0') : undefined
 }
 
 /** An index of half a million files. */

@@ -18,6 +18,7 @@ import { packagePath } from '../program.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
 import type { ReadGitSettings } from './git.ts'
+import { GRAFTS } from './git-files.ts'
 import { type CopiedFile, copiesWithoutLogins, keptFolder, prepareAgentFolder, type Scratch } from './home.ts'
 import { followLinks, refuseLinks } from './mount-sources.ts'
 import type { SandboxNeeds, SandboxSettings } from './settings.ts'
@@ -253,7 +254,7 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
   const { top, own, common } = git
   const inCommon = (...names: string[]) => names.map(name => join(common, name))
   if (own === common) {
-    const kept = inCommon('config', 'config.worktree', ...CLOSED, BORROWED)
+    const kept = inCommon('config', 'config.worktree', ...CLOSED, ...infoFiles(common), REPLACED, BORROWED)
     // A `.git` that is a file leads git to the repository, and could lead it to one of the agent's own.
     if (lstatSync(join(top, '.git'), { throwIfNoEntry: false })?.isFile()) kept.push(join(top, '.git'))
     // The folder itself is mounted too: a mounted directory cannot be moved away. Those that sandboxes of worktrees mount must not be either:
@@ -261,7 +262,7 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
     return { writable: [common], kept, regained: inCommon(...SHARED) }
   }
   const ownKept = ['commondir', 'gitdir', 'config.worktree'].map(name => join(own, name))
-  const others = branches === undefined ? [] : inCommon(...OTHER_REFS)
+  const others = inCommon(...(branches === undefined ? [REPLACED] : OTHER_REFS))
   return {
     writable: [],
     kept: [common, join(top, '.git'), ...ownKept, ...others, join(common, BORROWED)],
@@ -273,6 +274,19 @@ function gitMounts({ git, branches }: Pick<SandboxSettings, 'git' | 'branches'>)
 /** In these folders of a main checkout git finds what it runs, other checkouts, and where it fetches and pushes: before 2005 in `remotes` and `branches`. */
 const CLOSED = ['hooks', 'worktrees', 'modules', 'remotes', 'branches']
 
+/** What git reads here hides files and differences from the person. */
+const INFO = 'info'
+
+/** Where git writes which files are checked out, only the others are closed, those that no repository lacks even where they do not exist. */
+function infoFiles(common: string): string[] {
+  if (!existsSync(join(common, INFO, 'sparse-checkout'))) return [INFO]
+  const grafts = existsSync(join(common, GRAFTS)) ? [GRAFTS] : []
+  return [`${INFO}/exclude`, `${INFO}/attributes`, ...grafts]
+}
+
+/** Objects that pass for others, whose names are asked for. */
+const REPLACED = 'refs/replace'
+
 /** Here a repository names others whose objects it reads. No commit writes here. */
 const BORROWED = 'objects/info'
 
@@ -280,7 +294,7 @@ const BORROWED = 'objects/info'
 const SHARED = ['objects', 'refs', 'logs/refs', 'reftable', 'lfs']
 
 /** Refs that are not the agent's to move: branches, tags, work that pcc keeps, and objects that pass for others. */
-const OTHER_REFS = ['refs/heads', 'refs/tags', 'refs/pcc', 'refs/replace', 'logs/refs/heads', 'logs/refs/tags']
+const OTHER_REFS = ['refs/heads', 'refs/tags', 'refs/pcc', REPLACED, 'logs/refs/heads', 'logs/refs/tags']
 
 function branchFolders(branches: string | undefined): string[] {
   return branches === undefined ? [] : [`refs/heads/${branches}`, `logs/refs/heads/${branches}`]
@@ -296,21 +310,27 @@ function prepareGitMounts(settings: Pick<SandboxSettings, 'git' | 'branches'>): 
   const { own, common } = git
   ensureWorktreeConfig(own)
   const ofBranches = branchFolders(branches)
-  const others = branches === undefined ? [] : OTHER_REFS
+  const others = branches === undefined ? [REPLACED] : OTHER_REFS
   refuseLinks(
-    [...others, ...ofBranches].map(name => join(common, name)),
+    [...others, ...ofBranches, ...(own === common ? [INFO, ...infoFiles(common)] : [])].map(name => join(common, name)),
     [common],
   )
-  const ofMode = own === common ? CLOSED : ['objects', 'refs', 'logs/refs', ...others]
+  const ofMode = own === common ? [...CLOSED, INFO, REPLACED] : ['objects', 'refs', 'logs/refs', ...others]
   for (const name of [...ofMode, BORROWED]) mkdirSync(join(common, name), { recursive: true })
-  if (own === common) keepWorktreesFolder(common)
+  if (own === common) {
+    keepWorktreesFolder(common)
+    for (const name of infoFiles(common)) makeFile(join(common, name))
+  }
   for (const name of own === common ? [] : ofBranches) {
     mkdirSync(join(common, name), { recursive: true })
-    // Whatever an agent has put in its place keeps the folder too, and a pipe is not opened.
-    const file = join(common, name, KEEPS_FOLDER)
-    if (!lstatSync(file, { throwIfNoEntry: false })) closeSync(openSync(file, 'wx'))
+    makeFile(join(common, name, KEEPS_FOLDER))
   }
   return gitMounts(settings)
+}
+
+/** Whatever an agent has put in its place stays, and a pipe is not opened. */
+function makeFile(path: string): void {
+  if (!lstatSync(path, { throwIfNoEntry: false })) closeSync(openSync(path, 'wx'))
 }
 
 /**

@@ -9,7 +9,7 @@ import { readRegularFile } from '../../base/files.ts'
 import { decodeNames, encodeNames } from '../../base/names.ts'
 import { findProcessesIn } from '../../base/process/sweep.ts'
 import { addOwnerRights, openRealFolder, removeInside } from '../../base/real-folder.ts'
-import { type IndexMarks, isSubmodule, parseIndexFile } from '../../base/sandbox/git.ts'
+import { type IndexMarks, isSubmodule, parseIndexFile } from '../../base/sandbox/git-files.ts'
 import { git, gitSeries } from './git.ts'
 import { findGitFolder, type GitFolder } from './git-folder.ts'
 

@@ -301,6 +301,70 @@ test('a ref that would stand before a branch is removed, and other refs stay', t
   assert.equal(readFileSync(join(refs, 'heads/main'), 'utf8'), head)
 })
 
+/** Packed refs as an agent leaves them: what was there, and more. */
+const addPacked = (common: string, ...lines: string[]) =>
+  appendFileSync(join(common, 'packed-refs'), `${lines.join('\n')}\n`)
+
+test('refs by which an object passes for another one are taken out of the packed ones, and those of the person stay', t => {
+  const { begin, end, git, checkout, lines } = plant(t, 'main')
+  const ids = ['one', 'two', 'three', 'four'].map(text => {
+    writeFileSync(join(checkout.top, 'x'), text)
+    return git('hash-object', '-w', 'x').trim()
+  })
+  const [one, two, three, four] = ids
+  git('tag', '-am', 'v1', 'v1')
+  git('replace', String(one), String(two))
+  git('pack-refs', '--all')
+  git('replace', String(two), String(three))
+  begin()
+  const before = readFileSync(join(checkout.common, 'packed-refs'), 'utf8')
+  const tag = git('rev-parse', 'v1').trim()
+  addPacked(
+    checkout.common,
+    `${two} refs/replace/${three}`,
+    `${tag}\trefs/replace/${four}`,
+    `^${two}`,
+    `${three} refs/tags/v2`,
+  )
+  writeFileSync(join(checkout.common, 'packed-refs.lock'), '')
+  end()
+  assert.equal(readFileSync(join(checkout.common, 'packed-refs'), 'utf8'), `${before}${three} refs/tags/v2\n`)
+  assert.deepEqual(git('replace', '-l').trim().split('\n').sort(), [one, two].sort())
+  assert.match(lines.join(), /pass for others do so no more/)
+  rmSync(join(checkout.common, 'packed-refs.lock'))
+  begin()
+  git('pack-refs', '--all')
+  end()
+  assert.deepEqual(
+    git('replace', '-l').trim().split('\n').sort(),
+    [one, two].sort(),
+    'who only packs them changes nothing',
+  )
+  assert.equal(lines.length, 1)
+})
+
+test('commits lose no parents by what an agent leaves, and a commit that was fetched without its history keeps its mark', t => {
+  const { begin, end, git, checkout, lines } = plant(t, 'main')
+  git('commit', '-q', '--allow-empty', '-m', 'two')
+  const [head, first] = [git('rev-parse', 'HEAD').trim(), git('rev-parse', 'HEAD~1').trim()]
+  const raw = git('cat-file', '-p', 'HEAD').replace(/parent \w+/, `parent ${'1'.repeat(40)}`)
+  writeFileSync(join(checkout.top, 'x'), raw)
+  const cut = git('hash-object', '-t', 'commit', '-w', 'x').trim()
+  begin()
+  writeFileSync(join(checkout.common, 'shallow'), `${head}\n${cut}\n`)
+  mkdirSync(join(checkout.common, 'info'), { recursive: true })
+  writeFileSync(join(checkout.common, 'info/grafts'), `${head}\n`)
+  end()
+  assert.equal(readFileSync(join(checkout.common, 'shallow'), 'utf8'), `${cut}\n`)
+  assert.match(git('log', '--format=%H'), new RegExp(first))
+  assert.equal(existsSync(join(checkout.common, 'info/grafts')), false)
+  assert.equal(lines.length, 2)
+  begin()
+  writeFileSync(join(checkout.common, 'shallow'), `${head}\n`)
+  end()
+  assert.equal(existsSync(join(checkout.common, 'shallow')), false)
+})
+
 test('the same holds for an ordinary user', async t => {
   const again = await testAsOrdinaryUser(t, 'test/base/sandbox/planted.test.ts')
   if (!again) return t.diagnostic('this is an ordinary user')
