@@ -16,14 +16,22 @@ export async function findGitFiles(directory: string): Promise<SurfaceFile[]> {
   const settings = readGitConfig((await readTextIfAny(config).catch(() => undefined)) ?? '')
   const path = settings.findLast(([name]) => name === 'core.hookspath')?.[1]
   const hooks = path === undefined ? join(folder, 'hooks') : resolve(checkout.top, path)
-  // husky keeps scripts in `.husky/_` that only run those of the same name in `.husky`.
-  const folders = /\/\.husky\/_$/.test(hooks) ? [dirname(hooks)] : [hooks]
-  const scripts = (await Promise.all(folders.map(listFiles))).flat().filter(name => HOOK.test(basename(name)))
+  const scripts = (await Promise.all(hookFolders(hooks).map(listFiles))).flat().filter(path => isHook(path))
   return [config, ...scripts].map(file => ({ path: file, kind: 'git', within: checkout.main }))
 }
 
 const HOOK =
   /^(applypatch-msg|pre-applypatch|post-applypatch|pre-commit|pre-merge-commit|prepare-commit-msg|commit-msg|post-commit|pre-rebase|post-checkout|post-merge|pre-push|pre-auto-gc|post-rewrite|reference-transaction|post-index-change|fsmonitor-watchman)$/
+
+/** husky keeps scripts in `.husky/_` that run those of the same name in `.husky`; git ignores them, so that no diff shows a change. */
+function hookFolders(hooks: string): string[] {
+  return basename(hooks) === '_' ? [hooks, dirname(hooks)] : [hooks, join(hooks, '_')]
+}
+
+/** The scripts of husky read others, which lie beside them. */
+function isHook(path: string): boolean {
+  return HOOK.test(basename(path)) || /\/_\/(h|husky\.sh)$/.test(path)
+}
 
 async function listFiles(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
@@ -33,16 +41,29 @@ async function listFiles(folder: string): Promise<string[]> {
 /** What a file of git would run. */
 export function findingsInGit(path: string, text: string): TrustFinding[] {
   if (basename(path) !== 'config') {
-    const isLfs = text.split('\n').every(line => LFS_LINE.test(line))
-    return isLfs ? [] : [{ kind: 'core.hooksPath', text: `hook ${basename(path)}` }]
+    const isPlain = isEveryLine(text, LFS_LINE) || (/\/_\/[^/]+$/.test(path) && isEveryLine(text, HUSKY_LINE))
+    return isPlain ? [] : [{ kind: 'core.hooksPath', text: `hook ${basename(path)}` }]
   }
   return readGitConfig(text)
     .filter(([name, value]) => RUNS.test(name) && !isHarmless(name, value))
     .map(([name, value]) => ({ kind: name.startsWith('include') ? 'include' : name, text: `${name} = ${value}` }))
 }
 
+/** A comment that names no program but a shell. */
+const COMMENT = String.raw`#(?!!).*|#!\/(?:usr\/)?bin\/(?:env )?(?:ba|da)?sh`
+/** Words in quotes, in which nothing runs. */
+const QUOTED = String.raw`"(?:[^"$\x60\\]|\\[^"$\x60])*"`
 /** The hooks that Git LFS installs. */
-const LFS_LINE = /^\s*(#.*|command -v git-lfs .*|git lfs [\w-]+ "\$@")?$/
+const LFS_LINE = new RegExp(
+  String.raw`^\s*(?:${COMMENT}|command -v git-lfs >\/dev\/null(?: 2>&1)? \|\| (?:exit 2|\{ (?:echo|printf) >&2(?: ${QUOTED})+; exit 2; \})|git lfs [\w-]+ "\$@")?$`,
+)
+/** What husky's own scripts do: read the one that finds the hook of the project, which is listed itself. */
+const HUSKY_LINE = new RegExp(String.raw`^(?:${COMMENT}|\. "(?:\$\(dirname (?:-- )?"\$0"\)|\$\{0%\/\*\})\/h")?$`)
+
+function isEveryLine(text: string, known: RegExp): boolean {
+  return text.split('\n').every(line => known.test(line))
+}
+
 /** Also settings by which git talks to another server than the one that is named, with the person's login, or writes a file of theirs. */
 const RUNS =
   /^(http\..*|url\..*|core\.(fsmonitor|hookspath|sshcommand|gitproxy|askpass|editor|pager)|filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|gpg\.(.*\.)?program|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack|vcs|proxy|pushurl)|hook\..*\.command|include\.path|includeif\..*\.path)$/is

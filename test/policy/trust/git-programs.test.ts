@@ -83,6 +83,52 @@ test('hooks need trust wherever the repository keeps them, and so does each chan
   assert.deepEqual([(await status()).state, (await status()).git], ['trusted', undefined], 'a branch changes nothing')
 })
 
+test('a script of husky that does more than husky’s own is shown, and noticed when it changes', async t => {
+  const { status, set, put, paths } = repository(t)
+  const own = '#!/usr/bin/env sh\n. "$(dirname "$0")/h"'
+  set('core.hooksPath', '.husky/_')
+  put('.husky/pre-commit', 'npm test\n')
+  put('.husky/_/pre-commit', own)
+  put('.husky/_/commit-msg', own)
+  put('.husky/_/h', 'sh -e "$s" "$@"\n')
+  const shown = async () => (await status()).files.map(({ path }) => path)
+  assert.deepEqual(await shown(), ['.git/config', '.husky/_/h', '.husky/pre-commit'])
+  await grantTrust(paths, await status())
+  assert.equal((await status()).git, undefined)
+  for (const [name, text] of [
+    ['commit-msg', `${own}\ntouch evil\n`],
+    ['commit-msg', own.replace('/usr/bin/env sh', '/usr/bin/env ./evil')],
+    ['post-merge', 'touch evil\n'],
+    ['h', 'touch evil\n'],
+  ] as const) {
+    put(`.husky/_/${name}`, text)
+    assert.deepEqual((await status()).git, ['core.hookspath', 'core.hooksPath'], name)
+    assert.ok((await shown()).includes(`.husky/_/${name}`), name)
+    put(`.husky/_/${name}`, name === 'h' ? 'sh -e "$s" "$@"\n' : own)
+    assert.equal((await status()).git, undefined)
+  }
+  // An older husky keeps the hooks themselves there, which read this file.
+  set('core.hooksPath', '.husky')
+  put('.husky/_/husky.sh', 'exit 0\n')
+  assert.ok((await shown()).includes('.husky/_/husky.sh'))
+})
+
+test('a hook that only looks like one of Git LFS needs trust', async t => {
+  const { status, put } = repository(t)
+  const lfs = (missing: string) =>
+    `#!/bin/sh\ncommand -v git-lfs >/dev/null 2>&1 || ${missing}\ngit lfs pre-push "$@"\n`
+  put('.git/hooks/pre-push', lfs('{ printf >&2 "\\n%s\\n\\n" "Git LFS is not there: \'git-lfs\'."; exit 2; }'))
+  assert.equal((await status()).state, 'nothing-to-trust')
+  for (const missing of [
+    'touch evil',
+    '{ echo >&2 "$(touch evil)"; exit 2; }',
+    '{ echo >&2 "a\\"" ; touch evil "; exit 2; }',
+  ]) {
+    put('.git/hooks/pre-push', lfs(missing))
+    assert.equal((await status()).state, 'untrusted', missing)
+  }
+})
+
 test('what git would run does not take back what the person agreed to otherwise', async t => {
   const { status, set, put, paths } = repository(t)
   put('.claude/settings.json', '{ "env": { "A": "1" } }')
