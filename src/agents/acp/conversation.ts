@@ -11,7 +11,7 @@ import type { AcpCalls } from './calls.ts'
 import { readTurnLimit, rpcFailure } from './failures.ts'
 import type { AcpGateCallbacks } from './gate.ts'
 import { enforceMode, type OpenedConversation } from './open-conversation.ts'
-import { findRecordedError } from './own-words.ts'
+import { findRecordedError, recordOf } from './own-words.ts'
 import { AcpTranslator } from './translator.ts'
 import { type AcpToolCall, RpcError, Stopped } from './wire.ts'
 
@@ -279,8 +279,8 @@ class PromptExchange {
     const { manifest, translator } = this.#deps
     if (!manifest.ownWords || !translator.saysError || this.home === undefined || session === undefined)
       return undefined
-    const file = manifest.ownWords.record.replace('{home}', this.home).replace('{session}', session)
-    return findRecordedError(file, since)
+    const file = recordOf(manifest.ownWords.record, { home: this.home, session })
+    return file === undefined ? undefined : findRecordedError(file, since)
   }
 
   #withForgotten(text: string): string {

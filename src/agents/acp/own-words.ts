@@ -21,6 +21,15 @@ const RecordedError = z.object({
   data: z.object({ message: z.string(), errorType: z.string().optional(), statusCode: z.number().optional() }),
 })
 
+/**
+ * The file in which an agent records a conversation; undefined if the id is none that can be the name of a folder. The agent says the id itself,
+ * and could lead pcc to read another file.
+ */
+export function recordOf(record: string, { home, session }: { home: string; session: string }): string | undefined {
+  if (!/^[\w][\w.-]{0,199}$/.test(session)) return undefined
+  return record.replace('{home}', () => home).replace('{session}', () => session)
+}
+
 /** The agent writes its record a moment after its answer. */
 const LOOKS = 40
 const LOOK_MS = 50

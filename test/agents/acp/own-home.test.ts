@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findRecordedError } from '../../../src/agents/acp/own-words.ts'
+import { findRecordedError, recordOf } from '../../../src/agents/acp/own-words.ts'
 import { prepareCommand } from '../../../src/agents/acp/start-command.ts'
 import { geminiAgent } from '../../../src/domain/agents/gemini.ts'
 import type { OpenSession } from '../../../src/domain/session.ts'
@@ -80,4 +80,12 @@ test('pipes that an agent leaves in the place of .git, of settings and of its re
   writeFileSync(join(cwd, 'new'), `${JSON.stringify(error)}\n`)
   renameSync(join(cwd, 'new'), join(cwd, 'record'))
   assert.equal((await found)?.code, 429)
+})
+
+test('an id of a conversation that could lead out of its folder names no record', () => {
+  const record = '{home}/session-state/{session}/events.jsonl'
+  const session = '0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0'
+  assert.equal(recordOf(record, { home: '/h/$&', session }), `/h/$&/session-state/${session}/events.jsonl`)
+  for (const said of ['../../.ssh', '..', '/etc', 'a/b', '', '.hidden', 'a\0b', '-x', 'a'.repeat(300)])
+    assert.equal(recordOf(record, { home: '/h', session: said }), undefined, said)
 })
