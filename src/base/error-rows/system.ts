@@ -296,6 +296,12 @@ export const SYSTEM_ERRORS = {
     says: '{file} includes {included}, which does not exist: an agent could write there which programs git runs.',
     next: 'Create the file, or remove the include from the settings.',
   },
+  sandbox_hooks: {
+    exit: 2,
+    http: 409,
+    says: '{folder} is where git looks for hooks (core.hooksPath) and all that an agent works in: it could write there what your next commit runs.',
+    next: 'Give the hooks a folder of their own: git config core.hooksPath .githooks',
+  },
   sandbox_link: {
     exit: 2,
     http: 409,

@@ -166,6 +166,8 @@ export interface Mounts {
   regained: string[]
   /** Those of the mounts in the project and its repository whose folders must stay where they are. */
   fixed: string[]
+  /** Folders in what is kept that are seen as a copy, which may be written. */
+  copies: MovedFolder[]
 }
 
 /**
@@ -174,7 +176,8 @@ export interface Mounts {
  * (containers, the desktop, other agents): a visible socket can be used, read-only or not.
  */
 export function mountArgs(mounts: Mounts): string[] {
-  const { tmp, hidden, replaced, shown, masked, shownElsewhere, caches, writable, kept, regained, fixed } = mounts
+  const { tmp, hidden, replaced, shown, masked, shownElsewhere, caches, writable, kept, regained, fixed, copies } =
+    mounts
   const replacement = new Map(replaced.map(({ from, to }) => [to, from]))
   const moved = (folders: MovedFolder[], flag: string) =>
     byDepth(folders.map(({ to }) => to)).flatMap(to => [flag, folders.find(each => each.to === to)?.from ?? to, to])
@@ -200,6 +203,7 @@ export function mountArgs(mounts: Mounts): string[] {
     ...masked.flatMap(path => ['--ro-bind', '/dev/null', path]),
     ...byDepth([...writable, ...foldersBetween(writable, fixed)]).flatMap(path => bind('--bind', path)),
     ...byDepth([...kept, ...regained]).flatMap(path => bind(regained.includes(path) ? '--bind' : '--ro-bind', path)),
+    ...moved(copies, '--bind'),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, type FSWatcher, lstatSync, rmSync, watch } from 'node:fs'
+import { existsSync, type FSWatcher, lstatSync, readlinkSync, rmSync, watch } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { AppError, messageOf } from '../errors.ts'
 import { readRegularFileNow } from '../files.ts'
@@ -6,7 +6,8 @@ import { isInside } from '../is-inside.ts'
 import { realPathIfAny } from '../is-there.ts'
 import { runShortSync } from '../process/run-short.ts'
 import { pathOutsideProjects } from '../search-path.ts'
-import { idOf, type KeptEntry, readEntries, saveEntries, settle } from './mount-sources.ts'
+import { noteProgram, openModulePrograms, PROGRAM_NAMES, type ProgramsAt } from './closed-programs.ts'
+import { folderDigest, idOf, type KeptEntry, readEntries, saveEntries, settle } from './mount-sources.ts'
 import type { SandboxSettings } from './settings.ts'
 
 /** This file makes git read the settings of a repository, and with them programs to start, from somewhere else. */
@@ -19,10 +20,10 @@ export function plantableFile(git: SandboxSettings['git']): string | undefined {
 
 export interface GitGuard extends Disposable {
   /**
-   * Guards these paths of the project and its repository too, which the sandbox is about to mount read-only. They are noted in the sandbox's folder, for a
-   * daemon that adopts the agent.
+   * Guards these paths of the project and its repository too, which the sandbox is about to mount read-only; `closed` are folders of the project
+   * and links that are guarded as well. They are noted in the sandbox's folder, for a daemon that adopts the agent.
    */
-  begin(kept: readonly string[], folder: string): void
+  begin(kept: readonly string[], folder: string, closed?: readonly string[]): void
   /** Goes on guarding what another daemon has noted below this folder, and finds what was replaced meanwhile. */
   goOn(scratch: string): void
   /** Looks for what is to be guarded now. */
@@ -110,9 +111,9 @@ export function guardGit(
   return {
     breached: breach.signal,
     check,
-    begin(kept, folder) {
+    begin(kept, folder, closed = []) {
       const [top, common] = [git.top, git.common].map(each => realPathIfAny(each) ?? each) as [string, string]
-      for (const path of kept) {
+      for (const path of new Set([...kept, ...closed])) {
         // Of folders only those of a main checkout's repository can be replaced beside an agent, and put back.
         const stats = lstatSync(path, { throwIfNoEntry: false })
         const isFolder = stats?.isDirectory() === true
@@ -121,8 +122,11 @@ export function guardGit(
           ? !isFolder && dirname(path) !== common
           : !isFolder && isInside(path, top)
         const isInMain = file !== undefined && isInside(path, common)
-        if (entries.has(path) || !(isOpenable || isInMain)) continue
-        add({ path, id: idOf(path), isFolder, content: readRegularFileNow(path), mode: stats?.mode, isOpen: false })
+        const isClosed = closed.includes(path)
+        if (entries.has(path) || !(isOpenable || isInMain || isClosed)) continue
+        const link = isClosed && stats?.isSymbolicLink() ? readlinkSync(path) : undefined
+        const content = isFolder ? (isClosed && !isInMain ? folderDigest(path) : undefined) : readRegularFileNow(path)
+        add({ path, id: idOf(path), isFolder, content, link, mode: stats?.mode, isOpen: false })
       }
       saveEntries(folder, [...entries.values()])
     },
@@ -146,6 +150,8 @@ interface GitSettings {
   files: string[]
   /** What the sandbox shows of the person's. */
   shown: string[]
+  /** What they name that git runs, in the checkout and in its submodules. */
+  programs: ProgramsAt[]
 }
 
 /** The checkout, and where it keeps its settings if it is one of a repository. */
@@ -161,7 +167,14 @@ const MOST_KNOWN = 100
  */
 export function openGitSettings(): ReadGitSettings {
   const known = new Map<string, { places: string; found: GitSettings }>()
+  const readModules = openModulePrograms()
   return (checkout, env) => {
+    const found = read(checkout, env)
+    const ofModules = checkout.common === undefined ? [] : readModules(checkout.common)
+    return { ...found, programs: [...found.programs, ...ofModules] }
+  }
+
+  function read(checkout: Checkout, env: Env): GitSettings {
     const question = JSON.stringify([checkout, env['HOME'], env['XDG_CONFIG_HOME'], env['GIT_CONFIG_GLOBAL']])
     const places = describePlaces(checkout, env)
     const before = known.get(question)
@@ -181,6 +194,7 @@ function describePlaces({ top, own, common }: Checkout, env: Env): string | unde
   const folders = [...new Set([own, common])].filter(folder => folder !== undefined)
   const names = ['config', 'config.worktree', COMMONDIR, 'gitdir']
   const places = [
+    SYSTEM_FILE,
     ...personsFiles(env),
     join(top, '.git'),
     ...folders.flatMap(folder => names.map(name => join(folder, name))),
@@ -191,6 +205,9 @@ function describePlaces({ top, own, common }: Checkout, env: Env): string | unde
     own === undefined ? foldersAbove(top).flatMap(folder => [join(folder, '.git'), join(folder, 'HEAD')]) : []
   return ids.includes(undefined) || above.some(exists) ? undefined : JSON.stringify([places, ids])
 }
+
+/** The settings of the machine, where git has no other place for them. */
+const SYSTEM_FILE = '/etc/gitconfig'
 
 /** Where git looks for the settings of the person. */
 function personsFiles({ HOME = '/', XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL }: Env): string[] {
@@ -226,23 +243,32 @@ function foldersAbove(folder: string): string[] {
  * The files that settings include, and those that these include, on conditions that do not hold now too: an agent can make them hold. They
  * are read file by file, because in a checkout whose HEAD an agent has broken git finds no repository, and none of its settings.
  */
-function listIncluded(roots: readonly string[], top: string, { HOME }: Env): { file: string; included: string }[] {
+function listIncluded(
+  roots: readonly string[],
+  { top, at: programs }: { top: string; at: ProgramsAt },
+  { HOME }: Env,
+): { file: string; included: string }[] {
   const found: { file: string; included: string }[] = []
   const files = new Set(roots)
   for (const file of files) {
-    if (!/include/i.test(readRegularFileNow(file)?.toString('latin1') ?? '')) continue
+    const text = readRegularFileNow(file)?.toString('latin1') ?? ''
+    // What these files themselves name is known.
+    if (!(roots.includes(file) ? /include/i : NAMES_SOMETHING).test(text)) continue
     const { stdout } = runShortSync({
       command: 'git',
       args: [
         ...['config', '--file', file, '--no-includes', '--null', '--type=path'],
-        ...['--get-regexp', '^include(if\\..*)?\\.path$'],
+        ...['--get-regexp', `^(include(if\\..*)?\\.path|${PROGRAM_NAMES})$`],
       ],
       ...{ cwd: '/', env: { PATH: pathOutsideProjects(process.env['PATH'], [top]), HOME } },
       ...{ timeoutMs: 10_000, maxBytes: 8_000_000 },
     })
     for (const setting of stdout.split('\0')) {
-      const path = /\n(.+)$/s.exec(setting)?.[1]
-      if (path === undefined) continue
+      const path = /^include.*?\n(.+)$/is.exec(setting)?.[1]
+      if (path === undefined) {
+        noteProgram(setting, programs.named)
+        continue
+      }
       const included = resolve(dirname(file), path)
       found.push({ file, included })
       files.add(included)
@@ -250,6 +276,10 @@ function listIncluded(roots: readonly string[], top: string, { HOME }: Env): { f
   }
   return found
 }
+
+/** Words of which one is in every file that includes another, or names something that git runs. */
+const NAMES_SOMETHING =
+  /include|path|templatedir|fsmonitor|command|proxy|askpass|editor|pager|clean|smudge|process|external|textconv|driver|cmd|program|helper|update|pack|alias|filter/i
 
 /** The path of an included file where an agent writes, also behind a link. One that does not exist could be written by the agent. */
 function pathInProject(
@@ -286,7 +316,7 @@ function findGitSettings(checkout: Checkout, env: Env): GitSettings & { isFinal:
       command: 'git',
       args: ['config', ...scope, '--includes', '--list', '--show-scope', '--show-origin', '--null'],
       cwd: top,
-      env: { PATH: pathOutsideProjects(process.env['PATH'], [top]), GIT_CONFIG_NOSYSTEM: '1', ...global },
+      env: { PATH: pathOutsideProjects(process.env['PATH'], [top]), ...global },
       timeoutMs: 10_000,
       maxBytes: 8_000_000,
     })
@@ -294,14 +324,18 @@ function findGitSettings(checkout: Checkout, env: Env): GitSettings & { isFinal:
   const all = list([], { HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL })
   // If git cannot read the person's settings, those of the repository count nevertheless.
   const { code, stdout } = all.code === 0 ? all : list(['--local'], { GIT_CONFIG_GLOBAL: '/dev/null' })
-  if (code !== 0) return { files: [], shown: [], isFinal: false } // settings that git cannot read are of no use to an agent either
+  if (code !== 0) return { files: [], shown: [], programs: [], isFinal: false } // settings that git cannot read are of no use to an agent either
   const files = new Set<string>()
   const shown = new Set<string>()
+  // Without a repository of its own a folder may be part of a checkout, at whose top git runs what they name.
+  const around = checkout.own === undefined ? foldersAbove(top).find(folder => exists(join(folder, '.git'))) : top
+  const programs: ProgramsAt = { at: around ?? top, named: { hooks: [], commands: [] } }
   // Entries come in threes: a scope, an origin and a setting.
   const words = stdout.split('\0')
   for (let at = 0; at + 2 < words.length; at += 3) {
     const [scope, origin = '', setting = ''] = words.slice(at, at + 3)
-    if (!origin.startsWith('file:')) continue
+    noteProgram(setting, programs.named)
+    if (scope === 'system' || !origin.startsWith('file:')) continue
     const file = resolve(top, origin.slice('file:'.length))
     const isOfRepository = scope === 'local' || scope === 'worktree'
     // The sandbox shows these files: settings of the repository could name a file of the person, or the daemon's token.
@@ -312,7 +346,8 @@ function findGitSettings(checkout: Checkout, env: Env): GitSettings & { isFinal:
     const named = NAMED_FILE.exec(setting)?.[3]?.replace(/^~(?=\/)/, HOME ?? '~')
     if (named?.startsWith('/')) shown.add(named)
   }
-  const included = listIncluded([...personsFiles(env), ...repositoryFiles(checkout), ...files], top, env)
+  const read = [...new Set([...personsFiles(env), ...repositoryFiles(checkout), ...files])]
+  const included = listIncluded(read, { top, at: programs }, env)
   for (const path of included.map(each => pathInProject(each, checkout))) if (path !== undefined) files.add(path)
-  return { files: [...files], shown: [...shown], isFinal: included.length === 0 }
+  return { files: [...files], shown: [...shown], programs: [programs], isFinal: included.length === 0 }
 }

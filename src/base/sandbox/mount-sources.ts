@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   existsSync,
   lstatSync,
@@ -9,6 +9,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -183,8 +184,10 @@ export interface KeptEntry {
   path: string
   id: string | undefined
   isFolder: boolean
-  /** Undefined for a folder, and for a file that is too large to keep. */
+  /** Of a folder of the project a digest. Undefined for one of the repository, and for a file that is too large to keep. */
   content: Buffer | undefined
+  /** Where it leads, if it is a link. */
+  link?: string | undefined
   mode: number | undefined
   /** It is not mounted any more. */
   isOpen: boolean
@@ -216,33 +219,64 @@ export function idOf(path: string): string | undefined {
   return stats && `${stats.dev} ${stats.ino} ${stats.birthtimeNs}`
 }
 
-/** Puts a file back as it was unless only harmless settings differ, and empties a folder of what was not there. Nothing is lost. */
-export function settle(
-  { path, isFolder, content, mode = 0o644 }: KeptEntry,
-  common: string,
-  log: (line: string) => void,
-): void {
+/** Puts a file or a link back as it was unless only harmless settings differ, and empties a folder of what was not there. Nothing is lost. */
+export function settle(entry: KeptEntry, common: string, log: (line: string) => void): void {
+  const { path, isFolder, content, link, mode = 0o644 } = entry
   if (path === join(common, 'worktrees')) {
     settleWorktrees(path, log)
     return
   }
-  if (!isFolder && content === undefined) {
+  if (!isFolder && content === undefined && link === undefined) {
     log(`${path} was replaced while an agent could write there, and is too large to compare: look at it`)
     return
   }
-  const now = readRegularFileNow(path, undefined, { follow: false })
-  if (content ? now?.equals(content) || (now && isHarmless(path, content)) : isEmptyFolder(path)) return
+  if (isAsItWas(entry)) return
   const aside = `${path}.pcc-set-aside-${randomUUID()}`
   if (isAnything(path)) {
     renameSync(path, aside)
-    log(`${path} is as it was before the agent could write there. What it was then is in ${aside}: look at it`)
+    const now = isFolder ? 'is empty now' : 'is as it was before the agent could write there'
+    log(`${path} ${now}. What it was then is in ${aside}: look at it`)
   }
-  if (content === undefined) mkdirSync(path, { recursive: true })
+  if (link !== undefined) symlinkSync(link, path)
+  else if (isFolder) mkdirSync(path, { recursive: true })
   else {
     const next = `${path}.pcc-${randomUUID()}`
-    writeFileSync(next, content, { flag: 'wx', mode })
+    writeFileSync(next, content ?? '', { flag: 'wx', mode })
     renameSync(next, path)
   }
+}
+
+function isAsItWas({ path, isFolder, content, link }: KeptEntry): boolean {
+  if (link !== undefined) return isLinkTo(path, link)
+  if (isFolder) return isEmptyFolder(path) || (content !== undefined && folderDigest(path)?.equals(content) === true)
+  const now = readRegularFileNow(path, undefined, { follow: false })
+  return content !== undefined && now !== undefined && (now.equals(content) || isHarmless(path, content))
+}
+
+function isLinkTo(path: string, target: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true && readlinkSync(path) === target
+}
+
+/** More is in no folder of hooks. */
+const MOST_DIGESTED = 200
+
+/** What is in a folder and in those in it, to compare; undefined for one with more than a few small files. */
+export function folderDigest(folder: string): Buffer | undefined {
+  const hash = createHash('sha256')
+  const folders = ['']
+  let count = 0
+  for (const at of folders) {
+    const entries = readdirSync(join(folder, at), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
+    for (const entry of entries) {
+      const name = join(at, entry.name)
+      count += 1
+      if (entry.isDirectory()) folders.push(name)
+      const content = entry.isDirectory() ? '/' : readRegularFileNow(join(folder, name), undefined, { follow: false })
+      if (count > MOST_DIGESTED || content === undefined) return undefined
+      hash.update(JSON.stringify([name, content.length])).update(content)
+    }
+  }
+  return hash.digest()
 }
 
 function isEmptyFolder(path: string): boolean {
@@ -278,7 +312,7 @@ function isHarmless(file: string, before: Buffer): boolean {
 }
 
 /** The settings of one file, each as its name, a line break and its value; undefined if git cannot read it. */
-function listSettings(file: string, input?: string): string[] | undefined {
+export function listSettings(file: string, input?: string): string[] | undefined {
   const { code, stdout } = runShortSync({
     command: 'git',
     args: ['config', '--file', file, '--no-includes', '--null', '--list'],

@@ -117,7 +117,7 @@ function openOnce({ bubblewrap, settings, needs, env, reading, log }: Opening): 
   closeInherited()
   const wrap: Sandbox['wrap'] = (starting, { pidNamespace }) => {
     const mounts = mountsFor(starting, { settings, needs, reading, scratch, env, readGitSettings })
-    gitGuard.begin(mounts.kept, scratch.root)
+    gitGuard.begin(mounts.kept, scratch.root, mounts.closed)
     watched.push(...mounts.copied.filter(({ renewed }) => renewed.length > 0).map(watchCopy))
     if (bubblewrap.kind === 'seatbelt') return wrapInSeatbelt(starting, mounts)
     const network = proxy ? { shows: [proxy.folder], args: ['--unshare-net'] } : { shows: resolverFiles(), args: [] }

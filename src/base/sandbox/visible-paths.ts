@@ -17,6 +17,7 @@ import { findProgram } from '../process/find-program.ts'
 import { packagePath } from '../program.ts'
 import { COVERED, type Mounts, reachableSockets } from './bubblewrap.ts'
 import { type CacheLayer, cachesBehind, openCaches } from './caches.ts'
+import { copyRewritten, findClosedPrograms, makeClosedFolders } from './closed-programs.ts'
 import type { ReadGitSettings } from './git.ts'
 import { GRAFTS } from './git-files.ts'
 import { type CopiedFile, copiesWithoutLogins, keptFolder, prepareAgentFolder, type Scratch } from './home.ts'
@@ -57,7 +58,7 @@ interface SandboxScope {
 export function mountsFor(
   inside: SandboxedCommand,
   { settings, needs, reading, scratch, env, readGitSettings }: SandboxScope,
-): Mounts & { layers: CacheLayer[]; copied: CopiedFile[] } {
+): Mounts & { layers: CacheLayer[]; copied: CopiedFile[]; closed: string[] } {
   const home = realHome(inside.env)
   const secret = realPaths([home, homedir(), ...settings.hidden].filter(path => path !== '/'))
   const existing = (paths: string[]) => existingPaths(paths, secret)
@@ -81,6 +82,8 @@ export function mountsFor(
   const git = !reading ? prepareGitMounts(settings) : { writable: [], kept: [], regained: [] }
   const read = reading ? [...project, ...(settings.git ? [settings.git.common] : [])] : []
   const written = reading ? [] : [...project, ...git.writable, ...settings.write.map(inHome)]
+  const closed = findClosedPrograms({ ...settings, home, programs: gitSettings.programs, writable: written })
+  makeClosedFolders(closed)
   const shown = existing([
     ...[...TOOLS, ...settings.read].map(inHome),
     ...gitSettings.shown.filter(path => !hidden.some(secret => isInside(secret, path))),
@@ -95,6 +98,7 @@ export function mountsFor(
   refuseExposed(inside.cwd, existing(settings.hidden), [...shown, ...writable])
   const kept = [...git.kept, ...(reading ? [] : [...gitSettings.files, ...(settings.kept ?? [])])]
   refuseLinks([...kept, ...git.regained, ...git.writable], writtenBefore)
+  kept.push(...closed.kept)
   const { files, shown: named } = gitSettings
   const ofGit = [...['.gitconfig', '.config/git/config'].map(inHome), ...named.filter(path => files.includes(path))]
   const copies = copiesWithoutLogins(
@@ -123,7 +127,9 @@ export function mountsFor(
     writable,
     kept: existing([...kept.filter(path => !isCopied(path)), ...(folder?.readOnly ?? [])]),
     regained: existing(git.regained),
-    fixed: existing([...project, ...kept, ...git.regained, ...(folder?.readOnly ?? [])]),
+    fixed: [...existing([...project, ...kept, ...git.regained, ...(folder?.readOnly ?? [])]), ...closed.links],
+    copies: copyRewritten(closed, scratch.root),
+    closed: [...closed.kept, ...closed.links],
     copied: folder?.copied ?? [],
   }
 }
@@ -346,7 +352,11 @@ export function identifyMounts(
   const { writable, kept, regained } = gitMounts(settings)
   const paths = [...new Set([cwd, ...(git ? Object.values(git) : []), ...writable, ...kept, ...regained])]
   refuseLinks(paths, [cwd, ...(git ? Object.values(git) : [])])
-  const { files } = readGitSettings(git ?? { top: cwd }, { ...env, HOME: realHome(env) })
+  const home = realHome(env)
+  const { files, programs } = readGitSettings(git ?? { top: cwd }, { ...env, HOME: home })
+  const top = git && isInside(cwd, git.top) ? [git.top] : []
+  const closed = findClosedPrograms({ ...settings, home, programs, writable: [cwd, ...top, ...writable] })
+  paths.push(...closed.kept, ...closed.links)
   const ids = paths.map(path => {
     const stats = lstatSync(path, { throwIfNoEntry: false, bigint: true })
     // The number of a deleted file is soon given to another one.

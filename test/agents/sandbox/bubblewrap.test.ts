@@ -80,10 +80,11 @@ test('what is hidden lies over the system, what is shown over that, then what ma
     fixed: ['/p', '/p/.git', '/p/.git/hooks', '/p/.git/hooks/mine'],
     shownElsewhere: [{ from: '/home/me/.m2', to: '/run/m2' }],
     caches: [{ from: '/caches/npm', to: '/home/me/.npm' }],
+    copies: [{ from: '/box/hooks-1', to: '/p/.husky/_' }],
   }).join(' ')
   assert.match(
     args,
-    /^--ro-bind \/ \/ .*--ro-bind \/proc\/sys \S+ .*--bind \/box\/tmp \/tmp .*--tmpfs \/run --bind \/box\/home \/home\/me --ro-bind \/home\/me\/bin \S+ --ro-bind \/home\/me\/.m2 \/run\/m2 --bind \/caches\/npm \/home\/me\/.npm --ro-bind \/dev\/null \/var\/lib\/x\.sock --bind \/p \/p --bind \/p\/\.git \S+ --ro-bind \/p\/\.git\/hooks \S+ --bind \/p\/\.git\/hooks\/mine \S+$/,
+    /^--ro-bind \/ \/ .*--ro-bind \/proc\/sys \S+ .*--bind \/box\/tmp \/tmp .*--tmpfs \/run --bind \/box\/home \/home\/me --ro-bind \/home\/me\/bin \S+ --ro-bind \/home\/me\/.m2 \/run\/m2 --bind \/caches\/npm \/home\/me\/.npm --ro-bind \/dev\/null \/var\/lib\/x\.sock --bind \/p \/p --bind \/p\/\.git \S+ --ro-bind \/p\/\.git\/hooks \S+ --bind \/p\/\.git\/hooks\/mine \S+ --bind \/box\/hooks-1 \/p\/\.husky\/_$/,
   )
 })
 

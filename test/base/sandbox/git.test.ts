@@ -143,6 +143,32 @@ test('settings that an agent could have written in a file that git outside has p
   assert.deepEqual(readdirSync(join(git.own, 'hooks')), [])
 })
 
+test('a folder of hooks that the person has made anew stays if it is the same, and is set aside if an agent could have written there', t => {
+  const [top, home] = [gitProject(t), tempDir(t)]
+  const git = { top, own: join(top, '.git'), common: join(top, '.git') }
+  const hooks = join(top, '.husky')
+  const make = (text: string) => {
+    rmSync(hooks, { recursive: true, force: true })
+    mkdirSync(join(hooks, '_'), { recursive: true })
+    writeFileSync(join(hooks, '_/pre-commit'), text)
+  }
+  make('mine')
+  const said: string[] = []
+  using guard = guardGit(git, { reading: false, log: line => said.push(line) })
+  guard.begin([hooks], home, [hooks])
+  guard.check()
+  assert.equal(guard.breached.aborted, false)
+  make('mine')
+  guard.check()
+  assert.match(`${guard.breached.reason}`, /\.husky was replaced meanwhile/)
+  assert.equal(readFileSync(join(hooks, '_/pre-commit'), 'utf8'), 'mine')
+  assert.deepEqual(said, [])
+  make('evil')
+  guard.check()
+  assert.deepEqual(readdirSync(hooks), [])
+  assert.match(said[0] ?? '', /\.husky is empty now\. What it was then is in .*set-aside/)
+})
+
 test('a folder of git that is removed meanwhile, or cannot be written, is no failure of the daemon', async t => {
   const [top, scratch] = [gitProject(t), tempDir(t)]
   const git = { top, own: join(top, '.git'), common: join(top, '.git') }
