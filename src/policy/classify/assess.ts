@@ -1,6 +1,6 @@
 import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath } from '../paths/fence.ts'
-import { explainWideRead, isScratchFile, judgePath } from '../paths/judge-path.ts'
+import { explainWideRead, isOnlyCopy, isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { isFolder } from '../paths/look.ts'
 import { globFindsSecret, looksForSecrets } from '../paths/secret-files.ts'
 import { expandBraces } from '../shell/expand.ts'
@@ -155,11 +155,12 @@ function explainWrite({ path, text, edits }: Extract<ToolUse, { does: 'write' }>
   const real = place.where === 'strange' ? path : place.path
   const isShort = edits === undefined && text.trim().length < 200
   // What an edit takes away is known only together with the file.
-  const isRead = isShort || edits !== undefined || isSteered(real) || silencesChecks(text)
+  const onlyCopy = edits === undefined && place.where === 'inside' && isOnlyCopy(place.relative, fence)
+  const isRead = isShort || onlyCopy || edits !== undefined || isSteered(real) || silencesChecks(text)
   const found = place.where === 'inside' && isRead ? fence.look?.(real) : undefined
   const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
   const after = edits === undefined ? text : applyEdits(before, edits)
-  const change = { before, after, added: text, ...(edits === undefined && { whole: true as const }) }
+  const change = { before, after, added: text, onlyCopy, ...(edits === undefined && { whole: true as const }) }
   const [worst] = new CommandWalker('', fence).explainChange(real, change, newScope(cwd, fence.home))
   return worst
 }

@@ -1,5 +1,12 @@
 import { neutral } from '../../base/neutral.ts'
-import { type Assessment, highestRisk, isHigherRisk, type Piece, type Reason } from '../../domain/assessment.ts'
+import {
+  type Assessment,
+  highestRisk,
+  isHigherRisk,
+  type Piece,
+  type Reason,
+  type Span,
+} from '../../domain/assessment.ts'
 import type { Arg } from '../shell/args.ts'
 
 /** Adds a piece below another, for a node of the shell tree. */
@@ -107,4 +114,11 @@ function lines(piece: Piece, indent: string): string[] {
 function toSafeLine(text: string): string {
   const flat = neutral(text).replace(/\s+/g, ' ')
   return flat.length > 100 ? `${flat.slice(0, 99)}…` : flat
+}
+
+/** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
+export const MAX_DEPTH = 8
+
+export function tooDeepReason(at: Span): Reason {
+  return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }
 }

@@ -1,8 +1,9 @@
 import { dirname } from 'node:path'
 import { MANIFEST } from '../../domain/package-managers.ts'
+import { findShadowed } from '../paths/steering-files.ts'
 import { readJustFile, readMakeFile } from '../programs/make-file.ts'
 import type { ReadLines } from './call.ts'
-import { CHECK_FILE, explainWeakerChecks, findShadowed } from './weaker-checks.ts'
+import { CHECK_FILE, CHECK_STEP, countSteps, doesNothing, explainWeakerChecks, isIdle } from './weaker-checks.ts'
 import {
   explainBundle,
   explainCompose,
@@ -63,7 +64,7 @@ export function explainChange(
   )
   for (const [name, command] of before ?? []) {
     const now = after?.get(name)
-    const isLost = change.after !== undefined && CHECK.test(name) && countSteps(now ?? '') < countSteps(command)
+    const isLost = change.after !== undefined && CHECK_STEP.test(name) && countSteps(now ?? '') < countSteps(command)
     if (isLost || (now !== undefined && doesNothing(now) && !doesNothing(command)))
       found.push({ code: 'write.steers', risk: 'MEDIUM', text: `${path}: ${name} would check nothing any more` })
   }
@@ -97,7 +98,7 @@ export function findCommands(path: string, change: WrittenChange): ReadLines[] {
 
 /** Far more than anybody changes at once; a file that is replaced by another is asked about for other reasons. */
 const MAX_COMMANDS = 60
-const PAGES = /\.(md|mdx|rst|txt|adoc|html?|log|csv|tsv|svg|patch|diff)$/i
+const PAGES = /(?<!CMakeLists)\.(md|mdx|rst|txt|adoc|html?|log|csv|tsv|svg|patch|diff)$/i
 
 /** A shell or an interpreter that gets a file of a folder for what is of no use tomorrow. */
 const RUNS_SCRATCH =
@@ -105,38 +106,12 @@ const RUNS_SCRATCH =
 
 const SCRIPT = /\.(ba|z|da)?sh$/
 
-/** Whether no line of a shell script does anything but set up the shell, and say something. */
-function isIdle(script: string): boolean {
-  const lines = script.replace(/^(exit|return)( 0)?;?[ \t]*$[\s\S]*/m, '').split('\n')
-  return lines
-    .map(line => line.trim())
-    .every(line => /^(#.*|set [-+]\w.*|cd [^;&|]*|[A-Za-z_]\w*=[^$;&|]*|exit \d+)$/.test(line) || doesNothing(line))
-}
-
-/** Names of steps that check something. */
-const CHECK = /^(test|tests|check|lint|typecheck|type-check|verify|audit|ci)$/
-
-/** How many commands of a step do something. */
-function countSteps(command: string): number {
-  return command.split(/\n|&&/).filter(line => !doesNothing(line)).length
-}
-
-/** A step that succeeds whatever happens: it is nothing, or goes on after every failure. */
-function doesNothing(command: string): boolean {
-  const text = command.trim().replace(/^@/, '')
-  return (
-    /^(|true|:|exit( 0)?|echo\b[^|;&]*|printf\b[^|;&]*|sleep \d+|#.*|node -e ["']{0,2}["']?(process\.exit\(0\))?["']?)$/s.test(
-      text,
-    ) ||
-    /(\|\||;)\s*(true|:|exit 0|echo\b[^|;&]*)\s*$/s.test(text) ||
-    /^(true|:)\s*(\|\||#)|^(exit 0|exit)\s*[;&|#]/.test(text)
-  )
-}
-
 /** A file that is written as a whole and then holds next to nothing of what was in it. */
-function explainLoss(path: string, { before, after, whole, copied }: WrittenChange): TextFinding | undefined {
+function explainLoss(path: string, change: WrittenChange): TextFinding | undefined {
+  const { before, after, whole, copied } = change
   if (!whole || before === undefined) return undefined
-  if ((after === undefined || copied) && before.trim() !== '' && before !== after)
+  const isLost = after === undefined || copied || (change.onlyCopy && !after.includes(before.trim()))
+  if (isLost && before.trim() !== '' && before !== after)
     return { code: 'file.replace', risk: 'MEDIUM', text: `what is in ${path} would be lost` }
   if (after === undefined) return undefined
   const [was, is] = [before.trim().length, after.trim().length]

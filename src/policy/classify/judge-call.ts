@@ -14,7 +14,7 @@ import {
 } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
 import { judgeProgramText, judgeTasks } from '../programs/task-files.ts'
-import { judgeEmptied } from '../programs/tool-rule.ts'
+import { judgeEmptied, judgeSilencing } from '../programs/tool-rule.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
 import { expandWords } from '../shell/expand.ts'
 import { findEvaluated, namesOutside, type ShellScope } from '../shell/scope.ts'
@@ -54,6 +54,7 @@ export function judgeCall(call: ProgramCall): undefined {
   judgeSteps(call)
   judgeTasks(call)
   judgeEmptied(call)
+  judgeSilencing(call)
   judgeConsole(call)
   judgeEnvironmentFlags(call)
   if (rule) rule(call)

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
-import type { Piece, Reason, Span } from '../../domain/assessment.ts'
+import type { Piece } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
+import { isOnlyCopy } from '../paths/judge-path.ts'
 import type { Arg } from '../shell/args.ts'
 import { expandText, expandWord, expandWords } from '../shell/expand.ts'
 import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
@@ -15,7 +16,7 @@ import {
   startsProcesses,
   type Word,
 } from '../shell/tree.ts'
-import { addNodePiece, addPiece, addReason, pointAt } from './assessment-tree.ts'
+import { addNodePiece, addPiece, addReason, MAX_DEPTH, pointAt, tooDeepReason } from './assessment-tree.ts'
 import { createCall, type MakeText, type ReadLines, readUpstream, type StandardInput, type Upstream } from './call.ts'
 import { explainChange, findCommands, isSteered, mayReplace } from './changed-file.ts'
 import { assign, judgeAssignment } from './environment.ts'
@@ -24,8 +25,6 @@ import { emptiesFile, isOwnFile, isStandardDevice, judgeRedirect, noteSpelled } 
 import { findScriptRisks, mayFollow, readScript } from './script-file.ts'
 import { explainText, type TextFinding, type WrittenChange } from './written-text.ts'
 
-/** The nesting of wrappers and scripts. Nobody writes more levels, except to hide something. */
-const MAX_DEPTH = 8
 /** Commands walked in all; the body of a loop counts once per value. */
 const MAX_COMMANDS = 2_000
 /** The most values of a loop that are walked one by one; with more, the variable is unknown. */
@@ -324,7 +323,9 @@ export class CommandWalker {
     if (look === undefined || (place && place.where !== 'inside')) return
     const name = place?.relative ?? (file.known ? file.value : '')
     const steers = file.glob || !place ? undefined : isSteered(name)
-    const found = place && (steers || (!file.glob && mayReplace(name, first))) ? look(place.path) : undefined
+    const onlyCopy = place && first.whole && isOnlyCopy(name, this.#fence)
+    const isRead = steers || onlyCopy || (!file.glob && mayReplace(name, first))
+    const found = place && isRead ? look(place.path) : undefined
     const before = found?.is === 'file' ? found.bytes.toString('utf8') : undefined
     // In another folder only a file that is there can change.
     if (base !== undefined && base !== scope.cwd && before === undefined) return
@@ -332,7 +333,7 @@ export class CommandWalker {
     const { after, added, ...how } = !steers && made.after === before ? first : made
     if (after === undefined && (steers === 'asked' || (steers === 'kept' && before !== undefined)))
       return addReason(piece, { ...UNSEEN, text: `it is not known what ${file.text} becomes`, at: file.at })
-    const change = { before, after, added: after ?? added, ...how }
+    const change = { before, after, added: after ?? added, onlyCopy, ...how }
     for (const finding of this.explainChange(place?.path ?? `${boundary}/${name}`, change, scope))
       addReason(piece, { ...finding, at: file.at })
   }
@@ -394,7 +395,3 @@ const SPELLS = /^(cat|jq|printf|echo)$/
 const MAX_SCRIPT_COMMANDS = 10_000
 /** At most this many lines of a script are named. */
 const MAX_NAMED = 3
-
-function tooDeepReason(at: Span): Reason {
-  return { code: 'wrapper.deep', risk: 'HIGH', text: `commands in commands, more than ${MAX_DEPTH} deep`, at }
-}

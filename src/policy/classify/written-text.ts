@@ -225,10 +225,10 @@ export interface WrittenChange {
   inserted?: string | undefined
   /** Texts that its pattern may find, with what they become. */
   swaps?: readonly { from: string; to: string }[] | undefined
-  /** Set if what was there before is replaced as a whole. */
+  /** Set if what was there before is replaced as a whole, by another file, or if nobody else has what is in it. */
   whole?: true
-  /** Set if it is replaced by another file. */
   copied?: true
+  onlyCopy?: boolean | undefined
 }
 
 /** The lines that were not there before. */

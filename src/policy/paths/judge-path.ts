@@ -335,6 +335,14 @@ export function isIgnored(relative: string, { boundary, look }: Fence): boolean 
   return ignored
 }
 
+/** Whether a file holds the only copy of what is in it: git keeps none, no tool makes it again, and it is no note for now. */
+export function isOnlyCopy(relative: string, fence: Fence): boolean {
+  return !FOR_NOW.test(relative) && !LEFT_OVER.test(relative) && fence.look !== undefined && isIgnored(relative, fence)
+}
+
+const FOR_NOW =
+  /(^|\/)(bin|obj|vendor|deps|logs?|caches?|scratch\w*|sandbox|playground|wip|te?mp|node_modules|\.[\w-]+)\/|\.(md|log|out|err|lock|pid|map|d\.ts)$/i
+
 /** Whether a path is by its name one of what builds and tests leave behind. */
 export function isLeftOver(path: string): boolean {
   return !path.split('/').includes('..') && LEFT_OVER.test(path.replace(/^\.\//, ''))

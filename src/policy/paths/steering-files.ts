@@ -138,3 +138,50 @@ export function findSteering(path: string): SteeringRisk | undefined {
   for (const [shape, steering] of STEERING) if (shape.test(folded)) return steering
   return undefined
 }
+
+const SCRIPTS = ['js', 'cjs', 'mjs', 'ts', 'mts']
+
+/**
+ * Files of which a tool takes the first that is there, each with what says that a file for other things counts too: a new one before the others
+ * takes their place without a word about it.
+ */
+const IN_ORDER: readonly (readonly [names: readonly string[], section?: RegExp])[][] = [
+  [[['GNUmakefile']], [['makefile']], [['Makefile']]],
+  [
+    [['pytest.ini', '.pytest.ini']],
+    [['pyproject.toml'], /\[tool\.pytest/],
+    [['tox.ini'], /\[pytest\]/],
+    [['setup.cfg'], /\[tool:pytest\]/],
+  ],
+  [[['mypy.ini', '.mypy.ini']], [['pyproject.toml'], /\[tool\.mypy/], [['setup.cfg'], /\[mypy/]],
+  [[['.ruff.toml']], [['ruff.toml']], [['pyproject.toml'], /\[tool\.ruff/]],
+  [[['.coveragerc']], [['setup.cfg', 'tox.ini'], /\[coverage:/], [['pyproject.toml'], /\[tool\.coverage/]],
+  [[['.flake8']], [['setup.cfg', 'tox.ini'], /\[flake8\]/]],
+  [[['compose.yaml']], [['compose.yml']], [['docker-compose.yml']], [['docker-compose.yaml']]],
+  [[SCRIPTS.map(end => `vitest.config.${end}`)], [SCRIPTS.map(end => `vite.config.${end}`), /\btest\s*:/]],
+  [
+    [SCRIPTS.map(end => `eslint.config.${end}`)],
+    [['', '.js', '.cjs', '.json', '.yml', '.yaml'].map(end => `.eslintrc${end}`)],
+    [['package.json'], /"eslintConfig"\s*:/],
+  ],
+  [[[...SCRIPTS, 'json'].map(end => `jest.config.${end}`)], [['package.json'], /"jest"\s*:\s*\{/]],
+  [[['.mocharc.js', '.mocharc.cjs']], [['.mocharc.yaml', '.mocharc.yml', '.mocharc.json', '.mocharc.jsonc']]],
+  [[['biome.json']], [['biome.jsonc']]],
+  [[['.golangci.yml']], [['.golangci.yaml']], [['.golangci.toml', '.golangci.json']]],
+  [[['phpunit.xml']], [['phpunit.xml.dist']]],
+  [[['phpstan.neon']], [['phpstan.neon.dist']]],
+  [[['Taskfile.yml', 'taskfile.yml', 'Taskfile.yaml']], [['Taskfile.dist.yml', 'Taskfile.dist.yaml']]],
+  [[['justfile', 'Justfile']], [['.justfile']]],
+]
+
+/** Which file of its folder a new file takes the place of; `read` gives the text of a file there. */
+export function findShadowed(path: string, read: (name: string) => string | undefined): string | undefined {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  for (const rows of IN_ORDER) {
+    const place = rows.findIndex(([names]) => names.includes(name))
+    if (place < 0) continue
+    for (const [names, section = /^/] of rows.slice(place + 1))
+      for (const other of names) if (section.test(read(other) ?? '') && read(other) !== undefined) return other
+  }
+  return undefined
+}

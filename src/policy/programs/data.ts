@@ -1,5 +1,6 @@
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import { CHECK_FILE } from '../classify/weaker-checks.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, findFlag } from '../shell/args.ts'
 import { isSecretVariable } from '../shell/expand.ts'
@@ -52,7 +53,10 @@ export const DATA: ProgramRules = {
     // A single word is a file if there is one of that name.
     if (seen.operands.length === 1) for (const arg of seen.operands) call.secret(arg)
     for (const arg of seen.operands) judgeYaml(call, arg)
-    if (inPlace) for (const arg of seen.operands.slice(1)) call.path(arg, 'write')
+    for (const arg of inPlace ? seen.operands.slice(1) : []) {
+      call.path(arg, 'write')
+      if (CHECK_FILE.test(arg.value)) call.change(arg, () => ({ after: undefined }))
+    }
   }),
   gron: call => {
     const address = call.args.find(arg => /:\/\//.test(arg.value))

@@ -1,6 +1,6 @@
 import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { findSpelled } from '../classify/judge-file.ts'
-import { findOperands, HOLE } from '../shell/args.ts'
+import { findFlag, findOperands, HOLE } from '../shell/args.ts'
 import { changes, DESTROY, GONE, VALUED } from './cloud.ts'
 import { named, type VerbRow, verbs } from './rule-builders.ts'
 
@@ -88,9 +88,12 @@ function isSpelledText(call: ProgramCall, value: string): boolean {
   return /^\/tmp\/[\w-]+\.(md|txt)$/.test(value) && findSpelled({ ...call.head, value }, call) !== undefined
 }
 
-/** Whether a proposal goes to the project's own repository, with a text that can be read here. */
+/** Whether a proposal goes to the project's own repository, for the branch that is checked out, with a text that can be read here. */
 function isOwnProposal(call: ProgramCall): boolean {
-  const { args } = call
+  const { args, fence } = call
+  const branch = findFlag(args, ['--head', '-H', '--source-branch', '-s'], 'HBbFtalmprs')?.value
+  const head = branch && fence.look?.(`${fence.boundary}/.git/HEAD`)
+  if (head?.is === 'file' && head.bytes.toString('utf8').trim() !== `ref: refs/heads/${branch?.value}`) return false
   // A file with the text is one that was written to be read.
   const isText = (value: string) =>
     (/^(-|[\w-][\w./-]*\.(md|txt))$/.test(value) && !value.includes('..')) || isSpelledText(call, value)

@@ -287,7 +287,13 @@ export function listSwaps(pattern: string, to: string): Swap[] {
     from: groups[0] ?? '',
     to: to.replace(/\\([\s\S])|&/g, (whole, next: string | undefined) => {
       if (whole === '&') return groups[0] ?? ''
-      return next === 'n' ? '\n' : /\d/.test(next ?? '') ? (groups[Number(next)] ?? '') : (next ?? '')
+      return next === 'n'
+        ? '\n'
+        : next === 't'
+          ? '\t'
+          : /\d/.test(next ?? '')
+            ? (groups[Number(next)] ?? '')
+            : (next ?? '')
     }),
   }))
 }

@@ -278,7 +278,8 @@ function kill(call: ProgramCall): undefined {
   // Other signals make a program open its debugger or read its settings again, and databases are no servers that an agent starts.
   const isOdd = args.some(({ value, text }) => {
     const [, signal] = /^-(?:s|SIG)?([A-Z]+\d?|\d{1,2})$/.exec(value) ?? []
-    const port = name === 'kill-port' || name === 'fkill' ? `:${value}` : text
+    const port = /^(kill-port|fkill|fuser)$/.test(name) && /^\d/.test(value) ? `:${value}` : text
+    if (name !== 'kill' && SERVERS.test(value)) return true
     return (signal !== undefined && !ENDS.test(signal)) || /^(SIG)?USR[12]$/.test(value) || DATABASE_PORT.test(port)
   })
   call[isWide || isOdd ? 'say' : 'hold']('proc.kill', 'HIGH', `${name} ends processes, which may be others'`)
@@ -287,6 +288,9 @@ function kill(call: ProgramCall): undefined {
 /** Ports at which databases, queues and the machine's own services listen. */
 const DATABASE_PORT =
   /[:=](22|53|80|443|1433|1521|2375|3306|5432|5672|6379|9042|9200|11211|27017)\b|\b(22|53|80|443|1433|1521|2375|3306|5432|5672|6379|9042|9200|11211|27017)\/tcp/
+/** Databases, queues and the machine's own services by the names of their programs. */
+const SERVERS =
+  /(^|[^\w])(postgres\w*|postmaster|mysqld?|mariadbd?|mongo[ds]?|redis(-server)?|valkey\w*|memcached|rabbitmq\w*|beam\.smp|kafka|zookeeper|elasticsearch|opensearch|clickhouse\w*|cassandra|influxd|etcd|consul|vault|minio|nginx|apache2|httpd|caddy|haproxy|dockerd|containerd|sshd|systemd\w*|cron|cupsd|named)(?![\w-])/i
 const ENDS = /^(TERM|INT|KILL|HUP|QUIT|STOP|CONT|0|1|2|3|9|15|18|19)$/
 
 /** Changing rights is HIGH. A sandbox holds it for files of the project, if it gives nobody else the right to write or to be somebody else. */

@@ -127,6 +127,23 @@ function namesNewReport(call: ProgramCall, arg: Arg): boolean {
   return target === 'fresh'
 }
 
+/** A checker must not be told to accept all that it finds: by comments everywhere, or by a list of what it leaves out from now on. */
+export function judgeSilencing(call: ProgramCall): undefined {
+  if (NO_CHECKER.test(call.name)) return
+  const flag =
+    call.args.find(({ value }) => SILENCES.test(value)) ??
+    (/^phpstan/.test(call.name) ? call.args.find(({ value }) => /^-b/.test(value)) : undefined)
+  const accepts =
+    /^(mypy-baseline|baseline)$/.test(call.name) && call.args.some(({ value }) => /^(sync|update)$/.test(value))
+  if (flag || accepts)
+    call.say('write.steers', 'MEDIUM', `${flag?.text ?? call.name} accepts all that is wrong now`, flag)
+}
+
+const SILENCES =
+  /^--(add-noqa|add-ignore|suppress(-all|-rule|-errors)?|auto-gen[\w-]*|regenerate-todo|disable-uncorrectable|(gen(erate)?|create|write|set)-?base\w*|writebaseline|generate-ignore|update-todo|generate-todo)(=|$)|^:?([\w:]*:)?(detekt|ktlint\w*|lint|updateLint|generate|create)Baseline\w*$|(^|=)--(add-noqa|suppress-all|auto-gen-config)\b/i
+/** Programs whose words are texts. */
+const NO_CHECKER = /^(echo|printf|z?[ef]?grep|rg|ag|ack|git|gh|glab|sed|awk|gawk|perl|cat|jq|yq|curl|man|find|fd)$/
+
 /** A tool that empties the folder into which it writes must not be given one that people write. */
 export function judgeEmptied(call: ProgramCall): undefined {
   if (call.args.length === 0) return
