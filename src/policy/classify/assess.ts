@@ -1,6 +1,6 @@
 import type { Assessment, Piece, Reason } from '../../domain/assessment.ts'
 import { type Fence, findOwnHome, locatePath } from '../paths/fence.ts'
-import { explainWideRead, isOnlyCopy, isScratchFile, judgePath } from '../paths/judge-path.ts'
+import { explainWideRead, isOnlyCopy, isScratchFile, isTemporary, judgePath } from '../paths/judge-path.ts'
 import { isFolder } from '../paths/look.ts'
 import { globFindsSecret, looksForSecrets } from '../paths/secret-files.ts'
 import { expandBraces } from '../shell/expand.ts'
@@ -58,8 +58,12 @@ function walkCommand(command: string, { fence, cwd }: AssessContext): Piece {
 
 /** The folder in which a whole command runs, if it begins by going to one that is there and goes nowhere else. */
 function findOnlyFolder(command: string, { fence, cwd }: AssessContext): string | undefined {
+  if (command.match(GOES)?.length !== 1 || fence.look === undefined) return undefined
+  // A folder that was just made can be entered.
+  const [, made] = /^\s*mkdir -p (\/tmp\/[\w-]+(?:\/[\w-]+)*) && cd \1 &&/.exec(command) ?? []
+  if (made !== undefined && isTemporary(made, fence)) return made
   const [, target] = /^\s*cd\s+([A-Za-z][\w@./-]*)\s*(?:&&|;|\n)/.exec(command) ?? []
-  if (target === undefined || fence.look === undefined || command.match(GOES)?.length !== 1) return undefined
+  if (target === undefined) return undefined
   const place = locatePath(target, cwd, fence)
   return place.where === 'inside' && isFolder(place.path) ? place.path : undefined
 }

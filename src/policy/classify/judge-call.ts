@@ -79,6 +79,7 @@ const ODD_NAME = /[^\x21-\x7e]|[;|&<>()$`"'{}*?=]/
 function judgeProgramFile(call: ProgramCall, foreign: boolean): undefined {
   // What was compiled here from the project is as much its own as what its build makes.
   const isMade = foreign && call.scope.compiled.has(call.head.value) && !wasWritten(call.head, call)
+  if (isMade) call.say('script.project', 'MEDIUM', `${call.head.text} is a program that was just built`)
   if (foreign)
     call[isMade ? 'hold' : 'say'](
       'script.foreign',

@@ -155,13 +155,16 @@ export function judgeRedirect(
   // Writing is HIGH for every other file; the reason for the file itself says more.
   if (target.known) judgeFile(target, 'write', where)
   noteWritten(target, where)
+  const { cwd } = where.scope
+  const isNear = target.known && cwd !== undefined && isTemporary(cwd, where.fence)
+  const shown = isNear ? resolve(cwd, target.value) : target.text
   where.add({
     ...(!where.empties && staysInSandbox(target, where) && { held: true }),
     ...(!where.empties && isOwnFile(target, where) && { own: true }),
     ...describeTarget(target, where, op === '>>'),
     code: 'write.redirect',
     risk: 'HIGH',
-    text: `${op} writes ${target.text}; the Write tool does this in the open`,
+    text: `${op} writes ${shown}; the Write tool does this in the open`,
     at,
   })
 }
@@ -258,9 +261,15 @@ export function noteSpelled(
 }
 
 /** The text of a file that the same command has spelled out. */
-export function findSpelled({ value }: Arg, { scope }: Pick<FileContext, 'scope'>): string | undefined {
+export function findSpelled(
+  { value }: Arg,
+  { scope, fence }: Pick<FileContext, 'scope'> & { fence?: Fence },
+): string | undefined {
   const [folder, second] = scope.folders
-  return folder === undefined || second !== undefined ? undefined : scope.spelled.get(resolve(folder, value))
+  // Where the shell could not go to the folder, a file of the project would have that name.
+  const isTwice =
+    folder?.startsWith('/tmp/') && !value.startsWith('/') && fence?.look?.(resolve(fence.boundary, value)) !== undefined
+  return isTwice || folder === undefined || second !== undefined ? undefined : scope.spelled.get(resolve(folder, value))
 }
 
 /** Whether a file that is written stays in a sandbox and steers nothing outside of it. */

@@ -3,7 +3,7 @@ import type { Piece } from '../../domain/assessment.ts'
 import { type Fence, locatePath } from '../paths/fence.ts'
 import { isOnlyCopy } from '../paths/judge-path.ts'
 import type { Arg } from '../shell/args.ts'
-import { expandText, expandWord, expandWords } from '../shell/expand.ts'
+import { expandText, expandWord, expandWords, listNumbers } from '../shell/expand.ts'
 import { failedParse, mayBeSlow, parseShell } from '../shell/parse.ts'
 import { computeOutput } from '../shell/printed.ts'
 import { childScope, noteListed, noteSetters, type ShellScope, walkApart, walkUncertain } from '../shell/scope.ts'
@@ -29,6 +29,7 @@ import { explainText, type TextFinding, type WrittenChange } from './written-tex
 const MAX_COMMANDS = 2_000
 /** The most values of a loop that are walked one by one; with more, the variable is unknown. */
 const MAX_ROUNDS = 8
+const MAX_NUMBERS = 20
 
 const NO_INPUT: StandardInput = { piped: false }
 
@@ -96,7 +97,7 @@ export class CommandWalker {
         this.#words(node.words, state)
         const scope = node.apart ? childScope(state.scope) : state.scope
         const walk = () => this.#nodes(node.body, { ...state, feed, scope })
-        if (node.maybe) return walkUncertain(scope, walk, node.absent)
+        if (node.maybe) return walkUncertain(scope, walk, node)
         return node.background ? walkApart(scope, walk) : walk()
       }
       case 'loop':
@@ -110,10 +111,11 @@ export class CommandWalker {
     this.#words(node.words ?? [], state)
     const [{ scope }, { at }] = [state, node]
     judgeAssignment({ name: node.name, value: undefined, at, alone: true }, reason => addReason(state.piece, reason))
-    const values = node.words === undefined ? undefined : expandWords(node.words, scope)
+    const numbers = node.words && listNumbers(node.words, scope)
+    const values = numbers ?? (node.words === undefined ? undefined : expandWords(node.words, scope))
     const isKnown = values?.every(arg => arg.known && arg.secret === undefined) && !scope.unknown.has(node.name)
     if (values?.some(arg => arg.secret !== undefined)) scope.secrets.add(node.name)
-    if (!values || !isKnown || values.length > MAX_ROUNDS) {
+    if (!values || !isKnown || values.length > (numbers ? MAX_NUMBERS : MAX_ROUNDS)) {
       if (node.body.some(startsProcesses))
         addReason(state.piece, { code: 'proc.many', risk: 'MEDIUM', text: 'a loop starts many processes at once', at })
       if (values?.every(arg => arg.known || arg.listed)) noteListed(scope, node.name)

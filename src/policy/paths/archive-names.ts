@@ -26,6 +26,28 @@ export function readPatch(text: string): WrittenNames | undefined {
   return { names: [...names], links }
 }
 
+/** What a patch makes of each file: pieces of its text, each with what takes its place. Of a piece as many lines count as its head says. */
+export function readHunks(text: string): { name: string; hunks: { from: string; to: string }[] }[] {
+  const files: { name: string; hunks: { from: string; to: string }[] }[] = []
+  const lines = text.split('\n')
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at] ?? ''
+    const [, name] = /^\+\+\+ (.+)$/.exec(line) ?? []
+    if (name !== undefined) files.push({ name: readName(name), hunks: [] })
+    const [head, minus = '1', plus = '1'] = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line) ?? []
+    if (head === undefined) continue
+    const [from, to]: [string[], string[]] = [[], []]
+    while ((from.length < Number(minus) || to.length < Number(plus)) && ++at < lines.length) {
+      const next = lines[at] ?? ''
+      if (next.startsWith('\\')) continue
+      if (!next.startsWith('+')) from.push(next.slice(1))
+      if (!next.startsWith('-')) to.push(next.slice(1))
+    }
+    files.at(-1)?.hunks.push({ from: from.join('\n'), to: to.join('\n') })
+  }
+  return files
+}
+
 /** A name ends at a tab or at the time that `diff` writes behind it; git quotes names with odd characters. */
 function readName(text: string): string {
   const [, quoted] = /^"((?:[^"\\]|\\.)*)"/.exec(text) ?? []

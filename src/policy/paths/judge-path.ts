@@ -221,6 +221,8 @@ export function isHeldRemoval(
   // What a pattern stands for is known only when it runs, so a way up behind it may lead anywhere.
   if (/(^|\/)\.\.(\/|$)/.test(pattern)) return false
   const target = pattern === '' ? path : fixed || '.'
+  // Of what is directly in /tmp a pattern must say more than that.
+  if (fixed === '/tmp/' && /^[A-Za-z][\w-]{2,}[\w.*?-]*$/.test(pattern) && isTemporary('/tmp/x', fence)) return true
   const place = locatePath(target, cwd, fence)
   if (place.where === 'strange' || (place.where === 'outside' && !isTemporary(place.path, fence))) return false
   if (place.where === 'outside') return true

@@ -1,13 +1,14 @@
 import { dirname } from 'node:path'
-import type { ProgramCall, ProgramRules } from '../classify/call.ts'
+import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
+import { noteCompiled, wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, atDoubleDash, findFlag, findOperands, HOLE, isFlag } from '../shell/args.ts'
+import { type Arg, atDoubleDash, deriveArg, findFlag, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { judgeUnlisted, judgeUpdate } from './lock-files.ts'
 import { judgeInstalled } from './package-commands.ts'
 import { named } from './rule-builders.ts'
 import { judgeScriptFile, judgeToolWords } from './run-code.ts'
-import { tool } from './tool-rule.ts'
+import { type ToolRow, tool } from './tool-rule.ts'
 
 /** Compilers, and formatters and checkers for compiled languages. */
 export const COMPILERS: ProgramRules = {
@@ -64,7 +65,7 @@ export const COMPILERS: ProgramRules = {
   }),
   ...named(
     'javac kotlinc scalac',
-    tool({
+    compile({
       words: true,
       flags:
         '-Xlint -Xlint:* -g -nowarn -parameters -source: -target: -release: -encoding: -cp: -classpath: -deprecation -feature -unchecked -Werror -proc:none',
@@ -120,6 +121,22 @@ const GO_FLAGS = flagTable({
   runs: '-exec: -toolexec: -vettool: -overlay: -modfile: -pkgdir: -gccgoflags: -linkmode: -modcacherw',
 })
 
+/** javac and the like: notes which classes of the project it makes in /tmp. */
+function compile(row: ToolRow): ProgramRule {
+  const rule = tool(row)
+  return call => {
+    rule(call)
+    const into = findFlag(call.args, ['-d'])?.value
+    const sources = findOperands(call.args, ['-d', '-cp', '-classpath', '-source', '-target', '-release', '-encoding'])
+    if (!into?.known || !sources.every(arg => arg.known && isInProject(call, arg) && !wasWritten(arg, call))) return
+    for (const { value } of sources)
+      noteCompiled(
+        { ...into, value: `${into.value.replace(/\/+$/, '')}/${value.replace(/^.*\/|\.\w+$/g, '')}.class` },
+        call,
+      )
+  }
+}
+
 /** Words for a program of the project that name what others use, or take something back. */
 const FAR_WORD = /^(--?[\w-]+=)?(prod\w*|live|stag\w*|down|rollback|reset|drop|wipe|purge|destroy|delete)$/i
 
@@ -141,6 +158,12 @@ export function go(call: ProgramCall): undefined {
       call.path(value, 'write')
       if (/\.\w*(go|mod|sum)$/.test(value.value))
         call.say('file.delete', 'HIGH', `${value.text} is code, and would be overwritten by a program`, value)
+      const isOwn = rest.every(
+        arg => arg.known && /^\.(\/[\w-][\w./-]*)?$/.test(arg.value) && !/\.\.|\.go$/.test(arg.value),
+      )
+      const isHere = isInProject(call, deriveArg('.', value))
+      if (verb?.value === 'build' && isOwn && isHere && !flags.some(flag => flag.name === 'C'))
+        noteCompiled(value, call)
     } else if (name === 'C' && !(value && isInProject(call, value)))
       call.say('flag.runs', 'HIGH', `${arg.text} makes go work elsewhere`, arg)
   }

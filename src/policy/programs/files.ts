@@ -3,8 +3,8 @@ import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { describeTarget, emptiesFile, isLog, isOwnFile, noteWritten, staysInSandbox } from '../classify/judge-file.ts'
 import { explainText } from '../classify/written-text.ts'
 import { locatePath } from '../paths/fence.ts'
-import { isHeldWrite } from '../paths/judge-path.ts'
-import { type Arg, deriveArg, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { isHeldWrite, isTemporary } from '../paths/judge-path.ts'
+import { type Arg, deriveArg, findFlag, findFlags, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { flagTable, scanFlags } from '../shell/flag-table.ts'
 import { computeOutput } from '../shell/printed.ts'
 import { fd, find } from './find.ts'
@@ -63,7 +63,19 @@ function tar(call: ProgramCall): undefined {
   )
   // What is unpacked may be a file that steers tools outside of the sandbox.
   const isHeld = isSeen && isPlain && into.length === 1 && isEmptyFolder(call, into[0]?.value)
-  if (!lists) call[isHeld ? 'hold' : 'say']('file.archive', 'MEDIUM', 'tar packs or unpacks files')
+  const [keeper, ...others] = call.feed.upstream ?? []
+  const isKept =
+    !!keeper &&
+    others.length === 0 &&
+    !keeper.among &&
+    /^git archive (?!.*(^| )-)[\w./~^@\0 -]+$/.test(
+      keeper.words.map(({ value }) => value.replaceAll(HOLE, 'x')).join(' '),
+    ) &&
+    !call.scope.defined.has('git')
+  const isExport =
+    isKept && unpacks && !out && isPlain && into.length === 1 && isTemporary(into[0]?.value?.value ?? '', call.fence)
+  if (isExport) call.hold('tool.outside', 'MEDIUM', 'tar unpacks what git keeps into a folder of /tmp')
+  else if (!lists) call[isHeld ? 'hold' : 'say']('file.archive', 'MEDIUM', 'tar packs or unpacks files')
   if (out?.value && /c|r|u|A/.test(mode.replace(/^--?/, '')) && !lists && out.value.value !== '-')
     call.path(out.value, 'write')
 }

@@ -197,10 +197,19 @@ export const OTHER_GIT_COMMANDS: Record<string, GitCommandRule> = {
     if (target) call.path(target, 'write')
     return undefined
   },
-  archive: (call, args) =>
-    has(args, /^(-o.*|--remote.*)$/)
+  archive: (call, args) => {
+    const out = findFlag(args, ['-o', '--output'], 'o')?.value
+    const isPlain = args.every(
+      arg => !isFlag(arg) || /^(-o|--output=.*|--(format|prefix)=[\w./-]+|-\d)$/.test(arg.value),
+    )
+    if (isPlain && out?.known && /\.(tar(\.gz)?|tgz|zip)$/.test(out.value) && isScratchFile(out.value, call.fence)) {
+      call.path(out, 'write')
+      return undefined
+    }
+    return has(args, /^(-o.*|--o.*|--r.*|--e.*|--a.*)$/)
       ? say(call, 'write.flag', 'HIGH', 'git archive writes a file or asks another machine')
-      : undefined,
+      : undefined
+  },
   'format-patch': (call, args) => {
     const folder = findFlag(args, ['-o', '--output-directory'], 'ovn')
     if (folder?.value) call.path(folder.value, 'write')

@@ -126,7 +126,12 @@ function java(call: ProgramCall): undefined {
   const jar = findFlag(call.args, ['-jar'])
   if (jar?.value) judgeScriptFile(call, jar.value)
   else call.say('script.run', 'MEDIUM', 'java runs a class')
-  judgeForeignWords(call)
+  const path = findFlag(call.args, ['-cp', '-classpath', '--class-path'])?.value
+  const name = findOperands(call.args, ['-cp', '-classpath', '--class-path'])[0]?.value
+  // A class that the same command has compiled from the project.
+  const isMade = path?.known && name && call.scope.compiled.has(`${path.value}/${name.replace(/^.*\./, '')}.class`)
+  if (isMade) call.hold('script.foreign', 'MEDIUM', `${name} was compiled from the project`, path)
+  judgeForeignWords({ ...call, args: call.args.filter(arg => !isMade || arg !== path) })
 }
 
 /** Flags with which deno checks, tests and formats without further permissions. */

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
-import { type Arg, deriveArg, findOperands, HOLE, isFlag } from '../shell/args.ts'
+import { wasWritten } from '../classify/judge-file.ts'
+import { type Arg, deriveArg, findFlag, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { cargo } from './compilers.ts'
 import { isInstalled, judgeUnlisted, judgeUnlistedProgram, judgeUpdate } from './lock-files.ts'
 import { judgeRemoved, type Manager, manager, namesOwnPackage } from './package-commands.ts'
@@ -139,6 +140,7 @@ function ruby(call: ProgramCall): undefined {
   if (verb && RUBY_ADDS.test(verb.value)) judgeUnlisted(call, packages, call.name === 'composer' ? 'php' : 'ruby')
   if (verb && /^(update|upgrade|u)$/.test(verb.value)) judgeUpdate(call, verb)
   if (verb) judgeRemoved(call, [verb, ...packages])
+  if (verb?.value === 'build' && call.name === 'gem' && isOwnGem(call, packages)) return
   const branch = packages.find(arg => /[:@ ]dev-|@dev$|#/.test(arg.value))
   if (branch) call.say('pkg.foreign', 'MEDIUM', `${branch.text} is no released version`, branch)
   const [script] = packages
@@ -148,6 +150,21 @@ function ruby(call: ProgramCall): undefined {
     return call.say('script.run', 'MEDIUM', 'composer runs a script of the project', script)
   }
   RUBY(call)
+}
+
+/** `gem build x.gemspec -o /tmp/x.gem`: a program of the project, which packs it. */
+function isOwnGem(call: ProgramCall, words: readonly Arg[]): boolean {
+  const out = findFlag(call.args, ['-o', '--output'], 'oC')?.value
+  const [spec, ...others] = words.filter(word => word !== out)
+  const isPlain = call.args.every(
+    ({ known, value }) => known && (!value.startsWith('-') || /^(-o|--output|--strict|-q|--quiet)$/.test(value)),
+  )
+  if (!isPlain || spec === undefined || others.length > 0 || wasWritten(spec, call)) return false
+  if (!/^[\w-][\w./-]*\.gemspec$/.test(spec.value) || spec.value.includes('..')) return false
+  if (out && !/^(\/tmp\/)?[\w.-]+\.gem$/.test(out.value)) return false
+  if (out) call.path(out, 'write')
+  call.say('script.run', 'MEDIUM', `${spec.text} says what gem packs`, spec)
+  return true
 }
 
 const RUBY_VALUED = ['-g', '--group', '--jobs', '-j', '--retry', '--without', '--with', '--path']

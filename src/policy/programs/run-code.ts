@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Risk } from '../../domain/session.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { findSpelled, isLog, wasWritten } from '../classify/judge-file.ts'
@@ -160,12 +161,8 @@ function onlyComputes(program: string, code: string): boolean {
 
 /** Flags of tools with which they say where they write, and which mean something else in others. */
 const INTO: Record<string, RegExp> = {
-  ctags: /^-f$/,
-  doxygen: /^-d$/,
-  hugo: /^-d$/,
-  jekyll: /^-d$/,
-  mkdocs: /^-d$/,
-  pdoc: /^-d$/,
+  ...{ ctags: /^-f$/, doxygen: /^-d$/, hugo: /^-d$/, jekyll: /^-d$/, mkdocs: /^-d$/, pdoc: /^-d$/ },
+  ...{ javac: /^-d$/, kotlinc: /^-d$/ },
 }
 
 /** Judges a file whose content runs: a file of the project is routine, any other is foreign code. */
@@ -208,7 +205,8 @@ function ownPaths(text: string, { fence }: ProgramCall): string {
 
 /** Whether a file in /tmp is one that the same command spells out, in C or Go, and that only computes and prints. */
 function isPlainScratch(call: ProgramCall, file: Arg): boolean {
-  const spelled = file.known && isTemporary(file.value, call.fence) ? findSpelled(file, call) : undefined
+  const path = resolve(call.scope.cwd ?? '/', file.value)
+  const spelled = file.known && isTemporary(path, call.fence) ? findSpelled(file, call) : undefined
   return spelled !== undefined && isPlainCompiled(file.value, spelled)
 }
 

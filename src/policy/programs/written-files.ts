@@ -3,7 +3,7 @@ import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { findSpelled, staysInSandbox, wasWritten } from '../classify/judge-file.ts'
 import { hidesTests } from '../classify/weaker-checks.ts'
-import { readArchive, readPatch, type WrittenNames } from '../paths/archive-names.ts'
+import { readArchive, readHunks, readPatch, type WrittenNames } from '../paths/archive-names.ts'
 import { type FoundFile, locatePath } from '../paths/fence.ts'
 import { isLeftOver, isScratchFile, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, findFlag, findOperands } from '../shell/args.ts'
@@ -26,15 +26,34 @@ export function judgePatch(call: ProgramCall, { files, folder, strip }: PatchCal
   const { text, file, upstream } = call.feed
   const sources = files.length > 0 ? files : file ? [file] : []
   for (const source of sources) {
-    const found = lookAt(call, source)
-    const patch = found?.is === 'file' ? readPatch(found.bytes.toString('utf8')) : undefined
+    const found = wasWritten(source, call) ? undefined : lookAt(call, source)
+    const content = findSpelled(source, call) ?? (found?.is === 'file' ? found.bytes.toString('utf8') : undefined)
+    const patch = content === undefined ? undefined : readPatch(content)
+    judgeHunks(call, content, source, name => [folder?.value ?? '', stripPatchName(name, strip)[0] ?? ''])
     judgeNames(call, { written: patch, at: source, folder, spell: name => stripPatchName(name, strip) })
   }
   if (sources.length > 0) return
   const fed = text ?? upstream?.findLast(program => program.text !== undefined)?.text
   const at = fed ?? call.head
   const patch = fed?.known ? readPatch(fed.value) : undefined
+  if (fed?.known) judgeHunks(call, fed.value, at, name => [folder?.value ?? '', stripPatchName(name, strip)[0] ?? ''])
   judgeNames(call, { written: patch, at, folder, spell: name => stripPatchName(name, strip) })
+}
+
+/** Judges what a patch makes of each file like an edit of it. */
+function judgeHunks(call: ProgramCall, patch = '', at: Arg, spell: (name: string) => string[]): undefined {
+  for (const { name, hunks } of readHunks(patch).slice(0, MAX_FOLDERS)) {
+    if (name === '/dev/null') continue
+    const added = hunks.map(({ to }) => to).join('\n')
+    const apply = (had: string) =>
+      hunks.reduce<string | undefined>(
+        (text, { from, to }) => (text?.includes(from) ? text.replace(from, () => to) : undefined),
+        had,
+      )
+    const file = deriveArg(spell(name).filter(Boolean).join('/'), at)
+    // With a text that it puts in, the file is read.
+    call.change(file, had => (had === undefined ? { after: added, inserted: '' } : { after: apply(had), added }))
+  }
 }
 
 function stripPatchName(name: string, strip: number | undefined): string[] {

@@ -17,6 +17,18 @@ export function expandWords(words: readonly Word[], scope: ShellScope): Arg[] {
   return words.flatMap(word => expandWord(word, scope))
 }
 
+/** The numbers that a loop over `$(seq 1 5)` goes through. */
+export function listNumbers([word, second]: readonly Word[], scope: ShellScope): Arg[] | undefined {
+  const [, first = '', last] = /^\$\(seq (\d{1,3})(?: (\d{1,3}))?\)$/.exec(word?.text ?? '') ?? []
+  if (word === undefined || second !== undefined || first === '' || scope.tainted || scope.defined.has('seq'))
+    return undefined
+  const [from, to] = last === undefined ? [1, Number(first)] : [Number(first), Number(last)]
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, step) => ({
+    ...{ value: String(from + step), text: word.text, at: word.at },
+    ...{ known: true, glob: false, substituted: true },
+  }))
+}
+
 /** More alternatives than this are not expanded; the word is then unknown. */
 const MAX_ALTERNATIVES = 64
 

@@ -223,6 +223,7 @@ function convertNode(node: AnyNode, context: ConvertContext): ShellNode {
 function convertAndOr({ commands, operators }: Bash.AndOr, context: ConvertContext): ShellNode[] {
   const top: ShellNode[] = []
   let here = top
+  let made: string | undefined
   for (const [index, command] of commands.entries()) {
     const node = convertNode(command, context)
     if (index === 0) {
@@ -234,10 +235,19 @@ function convertAndOr({ commands, operators }: Bash.AndOr, context: ConvertConte
     const branch = mayNotRun(node)
     const absent = findAbsent(commands[index - 1], operators[index - 1] === '||')
     if (absent !== undefined) branch.absent = absent
+    made = operators[index - 1] === '||' ? undefined : findMade(commands[index - 1], made)
+    if (made !== undefined) branch.made = made
     here.push(branch)
     here = branch.body
   }
   return top
+}
+
+/** The folder in /tmp that is there after a command, because it makes it, or goes to the one that was made. */
+function findMade(command: AnyNode | undefined, before: string | undefined): string | undefined {
+  const text = command === undefined ? '' : textOfTest(command)
+  const [, made] = /^mkdir -p (\/tmp\/[\w-]+(?:\/[\w-]+)*)$/.exec(text) ?? []
+  return made ?? (before !== undefined && text === `cd ${before}` ? before : undefined)
 }
 
 /** The file without which a command runs: `[ -f x ] || …`, `[ ! -e x ] && …`. */

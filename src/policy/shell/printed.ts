@@ -155,7 +155,7 @@ function printsNames(words: readonly string[]): boolean {
 
 /** Git commands that print names of files, and nothing of what is in them. */
 const GIT_LISTS =
-  /^(ls-files\b|(diff|show|log)\b.* --name-only\b|status\b.* (-s|--short|--porcelain)\b|grep\b.* (-[zwiEFn]*l[zwiEFn]*|--name-only|--files-with-matches)\b|rev-parse --show-(toplevel|prefix|cdup)$|merge-base( --fork-point)?( [\w./^~@][\w./^~@-]*){1,2}$|rev-parse( --short| --verify| --abbrev-ref)?( [\w./^~@][\w./^~@-]*)$|branch --show-current$|describe --tags( --abbrev=0)?( --always)?$|rev-list --max-parents=0 HEAD$)/
+  /^(ls-files\b|(diff|show|log)\b.* --name-only\b|status\b.* (-s|--short|--porcelain)\b|grep\b.* (-[zwiEFn]*l[zwiEFn]*|--name-only|--files-with-matches)\b|rev-parse --show-(toplevel|prefix|cdup)$|merge-base( --fork-point)?( [\w./^~@][\w./^~@-]*){1,2}$|rev-parse( --short| --verify| --abbrev-ref)?( [\w./^~@][\w./^~@-]*)$|branch --show-current$|describe --tags( --abbrev=0)?( --always)?$|rev-list( --(reverse|no-merges|first-parent|all|abbrev-commit|max-parents=0|max-count=\d+)| -n ?\d+)*( [\w./^~@][\w./^~@-]*)+$)/
 
 /** Whether words of `find` or `fd` say by name or ending which files are meant, in each alternative. `*` alone says nothing. */
 export function hasPattern(words: readonly string[]): boolean {

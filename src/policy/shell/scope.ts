@@ -89,10 +89,15 @@ export function childScope(scope: ShellScope): ShellScope {
 }
 
 /** Runs something that may not run, or may run any number of times: what it sets is not certain afterwards. */
-export function walkUncertain(scope: ShellScope, walk: () => void, absent?: string): undefined {
+export function walkUncertain(
+  scope: ShellScope,
+  walk: () => void,
+  { absent, made }: { absent?: string; made?: string } = {},
+): undefined {
   const [before, outer] = [new Map(scope.values), scope.absent]
   if (absent !== undefined) scope.absent = absent
-  walkApart(scope, walk)
+  const isMade = made !== undefined && !scope.defined.has('mkdir') && !scope.defined.has('cd')
+  walkApart(scope, walk, isMade ? made : undefined)
   scope.absent = outer
   for (const [name, value] of scope.values) {
     if (before.get(name) === value) continue
@@ -101,11 +106,16 @@ export function walkUncertain(scope: ShellScope, walk: () => void, absent?: stri
   }
 }
 
-/** Runs something that may happen later or never: files that it spells out hold that text only for itself. */
-export function walkApart(scope: ShellScope, walk: () => void): undefined {
+/**
+ * Runs something that may happen later or never: files that it spells out hold that text only for itself. Below a folder that it needs nothing is if it
+ * did not run.
+ */
+export function walkApart(scope: ShellScope, walk: () => void, made?: string): undefined {
   const before = new Map(scope.spelled)
   walk()
-  for (const [path, text] of scope.spelled) if (before.get(path) !== text) scope.spelled.set(path, undefined)
+  for (const [path, text] of scope.spelled)
+    if (before.get(path) !== text && !(made !== undefined && path.startsWith(`${made}/`)))
+      scope.spelled.set(path, undefined)
 }
 
 /** Notes that a variable holds a name of the project's files, if nothing else can set it. */

@@ -74,6 +74,8 @@ export type ShellNode =
       endless?: true
       /** Set if it runs only where there is no such file: `[ -f x ] || …`. */
       absent?: string
+      /** Set if it runs only after this folder in /tmp was made: what it writes there is there, or nothing is. */
+      made?: string
       body: ShellNode[]
       words: Word[]
       redirects: Redirect[]

@@ -55,8 +55,8 @@ const MADE: Readonly<Record<string, readonly string[] | undefined>> = {
   'write.unknown': ['xargs', 'git'],
 }
 
-/** Compilers, and what they make in /tmp. */
-const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|\/tmp\/.*)$/
+/** Compilers, what they make in /tmp, and what asks it or ends it. */
+const COMPILES = /^(gcc|g\+\+|cc|c\+\+|clang|clang\+\+|\/tmp\/[\w./-]+|go build|javac|java|curl|kill|lsof)( |$)/
 
 function isLeftToSandbox({ held, code, text, target }: Reason, acts: Acts): boolean {
   if (!held) return false
@@ -65,7 +65,8 @@ function isLeftToSandbox({ held, code, text, target }: Reason, acts: Acts): bool
   // A program that was compiled here, as long as nothing but compilers could put something in its place.
   if (code === 'script.foreign')
     return (
-      !acts.quiet.some(([name = '']) => WRITERS.has(name)) && acts.others.every(([name = '']) => COMPILES.test(name))
+      !acts.quiet.some(([name = '']) => WRITERS.has(name) && name !== 'mkdir') &&
+      acts.others.every(words => COMPILES.test(words.join(' ')))
     )
   if (code === 'write.code')
     return acts.others.every(words => [READS_CODE, ONLY_READS, PYTHON_TEXT].some(shape => shape.test(words.join(' '))))
@@ -249,7 +250,9 @@ function isCheckedCode(text: string, { quiet, others, writes }: Acts): boolean {
 
 /** Whether a command runs or removes this very file, and does nothing else. */
 function isOnly(words: readonly string[], path: string): boolean {
-  return words.at(-1) === path && (/^rm( -f)? \S+$/.test(words.join(' ')) || RUNS.test(words.join(' ')))
+  const [last = ''] = words.slice(-1)
+  const isIt = last === path || (path.startsWith('/tmp/') && path.endsWith(`/${last}`))
+  return isIt && (/^rm( -f)? \S+$/.test(words.join(' ')) || RUNS.test(words.join(' ')))
 }
 
 /** A script at the top of the project that no tool looks for by its name. */
