@@ -89,6 +89,9 @@ export function judgeAssignment(setting: Setting, add: (reason: Reason) => undef
     return
   }
   if (name === 'BUNDLE_FROZEN' && /^(true|1)$/.test(quoted) && value?.known) return
+  // Where bundler keeps what the lock file names.
+  if (name === 'BUNDLE_PATH' && /^(vendor\/bundle|\.bundle)$/.test(quoted) && value?.known)
+    return add(unlistedReason(name, at))
   // An address on this machine belongs to the project, and so does a database in memory.
   if (/(_|^)(URL|URI|DSN)$/.test(name) && value?.known && /^sqlite3?(\+\w+)?:(\/\/)?\/?:memory:$/.test(quoted)) return
   const local = value?.known && LOCAL.test(quoted)

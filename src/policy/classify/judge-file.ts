@@ -157,7 +157,7 @@ export function judgeRedirect(
   noteWritten(target, where)
   const { cwd } = where.scope
   const isNear = target.known && cwd !== undefined && isTemporary(cwd, where.fence)
-  const shown = isNear ? resolve(cwd, target.value) : target.text
+  const shown = isNear ? resolve(cwd, target.value) : target.known ? target.value : target.text
   where.add({
     ...(!where.empties && staysInSandbox(target, where) && { held: true }),
     ...(!where.empties && isOwnFile(target, where) && { own: true }),

@@ -180,23 +180,22 @@ export function explainText(
  * programs or connects elsewhere. A page or data is not run. Alone it is held like any other text, because the next call is judged with the file as it is.
  */
 export function explainCode(path: string, text: string): Omit<Reason, 'at'> | undefined {
-  if (
-    /\.(mdx?|rst|txt|adoc|html|log|out|err|json[lc]?|xml|csv|tsv|diff|patch|svg|ya?ml|toml|example)$|ignore$/i.test(
-      path,
-    )
-  )
-    return undefined
-  const names = text.slice(0, MAX_CODE).match(/[\w./~-]+/g) ?? []
+  if (NOT_RUN.test(path)) return undefined
+  const names = [...new Set(text.slice(0, MAX_CODE).match(/[\w./~-]+/g))]
+  // A plain word in a sentence is no file.
+  const isNamed = (name: string) => !/^[a-z]+$/i.test(name) || text.split(name).some(before => /['"`]$/.test(before))
   // What tests give to a query to see that it stays a text is no statement.
   const reaches =
     text.length > MAX_CODE ||
     REACHES_OUT.test(text) ||
     DELETES.test(text.replace(/['"]\)?; ?drop table \w+;? ?--/gi, '')) ||
-    names.some(name => MAYBE_SECRET.test(name) && findSecretPart(name) !== undefined)
-  if (!reaches) return undefined
-  return { code: 'write.code', risk: 'MEDIUM', text: `${path} may show secrets, start programs or send`, held: true }
+    names.some(name => MAYBE_SECRET.test(name) && isNamed(name) && findSecretPart(name) !== undefined)
+  const said = `${path} may show secrets, start programs or send`
+  return reaches ? { code: 'write.code', risk: 'MEDIUM', text: said, held: true } : undefined
 }
 
+const NOT_RUN =
+  /\.(mdx?|rst|txt|adoc|html|log|out|err|json[lc]?|xml|csv|tsv|diff|patch|svg|ya?ml|toml|example)$|ignore$/i
 /** Nobody spells more in a command. */
 const MAX_CODE = 8_000
 const REACHES_OUT =

@@ -243,12 +243,14 @@ function judgeSentData(call: ProgramCall): undefined {
     judgeAddressWord(call, arg)
     call.secret(arg)
     if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
-    else if (!arg.known) call.unknown(arg)
+    else if (!arg.known && !(HEADER.test(arg.text) && asksOwnServer(call))) call.unknown(arg)
   }
   const { file, piped } = call.feed
   if (file) call.say('net.send', 'HIGH', `${file.text} is fed to ${call.name}`, file)
   else if (piped && !asksOwnServer(call)) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
 }
+
+const HEADER = /^"[\w-]+: [^"`(]*"$/
 
 /** Judges the address in a word: the word itself, the value of a flag, or the value after `=`. */
 function judgeAddressWord(call: ProgramCall, arg: Arg): undefined {

@@ -229,7 +229,7 @@ export function comesFromNetwork(call: ProgramCall): boolean {
 
 /** Judges the words of a tool that runs the project's code: whatever they name outside of the project is foreign. */
 export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefined {
-  const onlyLooks = call.args.some(arg => LOOKS.test(arg.value))
+  const onlyLooks = LOOKERS.test(call.name) || call.args.some(arg => LOOKS.test(arg.value))
   for (const arg of args) {
     const word = findPathValue(arg)
     if (word === undefined) continue
@@ -251,7 +251,8 @@ export function judgeToolWords(call: ProgramCall, args: readonly Arg[]): undefin
 const LOCAL_ADDRESS =
   /^(https?|wss?|postgres(ql)?|mysql|redis|mongodb|amqp):\/\/([\w-]+(:[\w-]*)?@)?(localhost|127\.0\.0\.1|\[::1\])(:\d+)?([/?].*)?$/i
 
-/** Flags with which a tool changes none of the files that it is given. */
+/** Tools that change none of the files that they are given, and flags with which others do not. */
+const LOOKERS = /^(shellcheck|hadolint|actionlint|yamllint|kubeconform|kubeval)$/
 const LOOKS = /^(--check|-c|-l|--list-different|--noEmit|--diff|--dry-run|--fix-dry-run|-n)$/
 
 /** An operand, the value after `=`, or a path that is attached to a letter (`-c/tmp/x`). */

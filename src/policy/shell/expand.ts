@@ -285,7 +285,21 @@ function isList(body: readonly ShellNode[], scope: ShellScope): boolean {
   if (node === undefined || second !== undefined) return false
   const parts = node.is === 'pipeline' ? node.parts : [node]
   const words = parts.map(part => (part.is === 'command' ? expandWords(part.words, scope) : []))
-  return words.every(list => list.length > 0) && listsFiles(words, scope)
+  return words.every(list => list.length > 0) && (listsFiles(words, scope) || namesPart(words, scope))
+}
+
+/** `basename "$f" .ts`: a part of a name of the project's files. */
+function namesPart([words = [], second]: Arg[][], scope: ShellScope): boolean {
+  const [name, path, ending, ...more] = words
+  return (
+    second === undefined &&
+    /^(basename|dirname)$/.test(name?.value ?? '') &&
+    !scope.functions.has(name?.value ?? '') &&
+    (path?.listed === true ||
+      (path?.known === true && /^[\w][\w*./@-]*$/.test(path.value) && !path.value.includes('..'))) &&
+    (ending === undefined || /^[\w.-]+$/.test(ending.value)) &&
+    more.length === 0
+  )
 }
 
 /** The text if it is one word without escapes, so that nothing is left to split, expand or interpret. */

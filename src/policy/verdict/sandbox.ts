@@ -90,10 +90,32 @@ function isLeftToSandbox({ held, code, text, target }: Reason, acts: Acts): bool
   // A link may lead a later write to a file that steers others, what was fetched may become one, and a copy may replace what is listed.
   if (acts.writes.length > 0 || acts.quiet.some(([name = '']) => WRITERS.has(name))) return false
   if (code !== 'write.unknown') return isAlone
+  const then = acts.quiet.every(words => words[0] !== 'sed' || isRename(words)) ? CHECKS : READS_CODE
   return (
-    acts.others.every(words => partners.includes(words[0] ?? '') || READS_CODE.test(words.join(' '))) && listsCode(acts)
+    acts.others.every(words =>
+      [partners.includes(words[0] ?? ''), READS_CODE.test(words.join(' ')), then.test(words.join(' '))].includes(true),
+    ) && listsCode(acts)
   )
 }
+
+/** Whether sed puts one spelled-out name or path of a module in place of another, and the new one neither starts nor removes anything. */
+function isRename(words: readonly string[]): boolean {
+  const [script, ...files] = words.slice(1).filter(word => !/^-(i|E|r|e)$/.test(word))
+  const steps = script?.split(/;\s*/) ?? []
+  return (
+    files.every(file => !file.includes('/')) &&
+    steps.every(step => {
+      const [, , from = '', to = ''] = RENAMES.exec(step.slice(0, 200)) ?? []
+      return from !== '' && !DEEDS.test(to) && !(DEEDS.test(from) && from !== to)
+    })
+  )
+}
+
+const RENAMES =
+  /^s([/#|,@])((?:\\b|\\<)?[A-Za-z_$][\w/@-]{2,}(?:\\?[./][\w@-]+)*(?:\\b|\\>)?)\1([A-Za-z_$][\w/@-]*(?:[./][\w@-]+)*)\1g?$/
+/** Words of languages, and functions and modules that do more than compute. */
+const DEEDS =
+  /(^|[./\b])(rm\w*|unlink\w*|rimraf\w*|remove\w*|RemoveAll|rename\w*|truncate\w*|exec\w*|spawn\w*|eval|system|p?open\w*|fork\w*|Function|require|import\w*|fetch|request\w*|socket|connect|child_process|subprocess|os|fs|shutil|net|https?|process|env|environ|globalThis|true|false|null|None|True|False|return|yield|await|throw|skip|only|todo|x(it|describe|test)|xfail|pending|expect|assert\w*)([./]|$)/
 
 /** Whether a flag of a tool reaches nothing but the project: by its name, or because it names where the tool writes what can be made again. */
 function isNearFlag(word: string, { others }: Acts): boolean {
@@ -293,7 +315,7 @@ const CODE_BELOW =
 const OWN_SCRIPT = /^\/tmp\/([\w-]+\/)?[\w-]+\.(py|[cm]?js|ts|sh|go)$/
 const RUNS = /^(python3?|node|tsx|bash|sh|go run) \S+$/
 const CHECKS =
-  /^(cargo (check|build|clippy|test|fmt)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (-s |--silent )?(test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
+  /^(cargo (check|build|clippy|test|fmt|run( -q| --quiet)* --example)|go (build|vet|test|fmt)|gofmt|goimports|(npx )?(tsc|eslint|prettier|biome|vitest|jest|vue-tsc|oxlint)|npm (test|t|run (-s |--silent )?(test|build|lint|typecheck|check|type-check))|(pnpm|yarn|bun) (test|build|lint|typecheck|check)|(python3? -m )?(pytest|mypy|ruff|black|flake8|unittest)|node --test|node --check|ruby -c|bundle exec (rspec|rubocop)|rspec|rubocop|mix (test|format|compile)|dotnet (build|test)|swift (build|test)|\.\/gradlew (test|build|check)|mvn (-q )?(test|compile|verify))( [\w./@:=-]+)*$/
 
 /** Those of them that read code and do not run it. */
 const READS_CODE =
