@@ -59,6 +59,14 @@ deploy:
   'configured/vite.config.ts': 'export default { test: { globals: true } }\n',
   'configured/package.json': '{ "jest": { "verbose": true } }\n',
   'tests/conftest.py': 'import pytest\n',
+  'db/forward.mjs':
+    "const down = process.argv.indexOf('--down-to')\nif (down > 0) {\n  await client.query('drop schema public cascade')\n} else {\n  await client.query(text)\n}\n",
+  'db/both.mjs':
+    "const down = process.argv.indexOf('--down-to')\nif (down > -2) {\n  await client.query('drop schema public cascade')\n}\n",
+  'db/after.mjs':
+    "const down = process.argv.indexOf('--down-to')\nif (down > 0) {\n  log('{') }; await client.query('drop schema public cascade')\n}\n",
+  'db/again.mjs':
+    "let down = process.argv.indexOf('--down-to')\ndown = 1\nif (down > 0) {\n  await client.query('drop schema public cascade')\n}\n",
   'scripts/x.js': 'x',
   'scripts/report.js': 'x',
   'scripts/deploy.sh': '#!/bin/sh\nkubectl apply -f x\n',

@@ -1,9 +1,10 @@
 import type { ProgramCall, ProgramRule, ProgramRules } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isScratchFile, judgePath } from '../paths/judge-path.ts'
-import { type Arg, deriveArg, findFlag, HOLE, isFlag } from '../shell/args.ts'
+import { type Arg, findFlag, HOLE, isFlag } from '../shell/args.ts'
 import { printText } from '../shell/printed.ts'
 import { callsMore } from './data.ts'
+import { findRunText, findShellText } from './interpreter-rule.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
 import { comesFromNetwork, judgeInline } from './run-code.ts'
 
@@ -31,7 +32,7 @@ export const DATABASES: ProgramRules = {
     const out = call.args.some(arg => /^(-f|--file|-o|--out|--result-file|-D|--tab)/.test(arg.value))
     // The tables of a database at work, without what is in them.
     const isShape = call.args.some(({ value }) => /^(-s|--schema-only|--no-data)$/.test(value))
-    const words = call.args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+    const words = joinKnown(call.args)
     const isLocal = call.scope.contained || LOCAL_SHAPE.test(words)
     if (!out && isShape && isLocal && /^pg_dump$/.test(call.name) && SHAPE_WORDS.test(words))
       return call.say('db.read', 'MEDIUM', `${call.name} shows the tables of a database`)
@@ -126,7 +127,7 @@ function client(call: ProgramCall): undefined {
     return call.say('db.read', 'MEDIUM', `${call.name} looks at a database`)
   if (/^sqlite3?$/.test(call.name) && isForNow(call))
     return call.say('db.read', 'MEDIUM', `${call.name} works in memory or on a file for now`)
-  if (!far && isOwnInsert(call))
+  if (!far && (isOwnInsert(call) || isOwnText(call) || isOwnEntry(call)))
     return call.say('db.migrate', 'MEDIUM', `${call.name} adds to a database of the project`)
   if (
     line.some(text => onlyReads(text) || MONGO_READS.test(text)) &&
@@ -175,7 +176,7 @@ const STEPS = /^\s*\\|\b(drop|truncate|grant|revoke|program)\b|\bdelete\s+from\b
 /** `psql app_dev -f db/seeds/dev.sql`: a file of the project for a database that is for development, on this machine. */
 function isOwnFile(call: ProgramCall): boolean {
   const { name, args, feed, scope, fence } = call
-  const words = args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+  const words = joinKnown(args)
   if (scope.contained && feed.file?.known && scope.cwd !== undefined && FED_WORDS.test(words)) {
     const place = locatePath(feed.file.value, scope.cwd, fence)
     const found = place.where === 'inside' ? fence.look?.(place.path) : undefined
@@ -195,6 +196,33 @@ function isOwnInsert({ name, args, scope }: ProgramCall): boolean {
   if (name !== 'psql' || rest.length > 0 || !/^(-d|--dbname)$/.test(flag ?? '') || !/^(-c|--command)$/.test(run ?? ''))
     return false
   return /^\w+_(dev|test|development|local)$/.test(database ?? '') && OWN_ROW.test(text ?? '')
+}
+
+/** A here-document for the project's own database that adds such rows and looks at them. */
+function isOwnText({ name, args, feed, scope }: ProgramCall): boolean {
+  const words = joinKnown(args)
+  if (name !== 'psql' || !scope.contained || !feed.text?.known || feed.piped || !FED_WORDS.test(words)) return false
+  const parts = feed.text.value.split(';').filter(part => part.trim() !== '')
+  return parts.every(
+    part =>
+      !part.includes('\\') &&
+      (OWN_ROW.test(part) || (/^\s*select\b/i.test(part) && !CHANGES.test(part) && !callsMore(part))),
+  )
+}
+
+function joinKnown(args: readonly Arg[]): string {
+  return args.map(({ known, value }) => (known ? value : HOLE)).join(' ')
+}
+
+/** `redis-cli rpush jobs x`: one entry more on this machine, in the place of nothing. */
+function isOwnEntry({ name, args }: ProgramCall): boolean {
+  const words = joinKnown(args)
+  return (
+    /^(redis|valkey)-cli$/.test(name) &&
+    /^((-h (localhost|127\.0\.0\.1)|-p \d+|-n \d+) )*(rpush|lpush|sadd|zadd|xadd|incr|incrby|setnx|hsetnx) [\w:-]+( [^\0]+)?$/i.test(
+      words,
+    )
+  )
 }
 
 /** Values that are written out: a function could read a file or reach another server. */
@@ -323,17 +351,7 @@ function migrations(rows: VerbRow[]): ProgramRule {
     rows,
     otherwise: { risk: 'MEDIUM', code: 'db.change', text: 'may change a database' },
     valued: [
-      '-n',
-      '--name',
-      '-m',
-      '--message',
-      '-c',
-      '--config',
-      '-x',
-      '--schema',
-      '-d',
-      '-dir',
-      '--knexfile',
+      ...['-n', '--name', '-m', '--message', '-c', '--config', '-x', '--schema', '-d', '-dir', '--knexfile'],
       '--dataSource',
       ...['-path', '-database', '-source', '--url', '-url', '--dir', '--migrations-dir', '--database-url'],
     ],
@@ -368,25 +386,6 @@ function migrations(rows: VerbRow[]): ProgramRule {
     const far = call.args.find(({ value }) => namesFarDatabase(value))
     if (far) call.say('db.change', 'MEDIUM', `${far.text} names a database that is not this project's own`, far)
   }
-}
-
-/** The text of `rails runner TEXT` and of `artisan tinker --execute=TEXT`. */
-function findRunText({ args }: ProgramCall): Arg | undefined {
-  const [verb, second, third] = args
-  if (/^(runner|r)$/.test(verb?.value ?? ''))
-    return second && !isFlag(second) && third === undefined ? second : undefined
-  if (verb?.value !== 'tinker' || second === undefined) return undefined
-  return second.value.startsWith('--execute=')
-    ? deriveArg(second.value.slice(10), second)
-    : second.value === '--execute'
-      ? third
-      : undefined
-}
-
-/** The text of `manage.py shell -c TEXT`. */
-function findShellText({ args }: ProgramCall): Arg | undefined {
-  const [verb, flag, text, ...rest] = args
-  return verb?.value === 'shell' && /^(-c|--command)$/.test(flag?.value ?? '') && rest.length === 0 ? text : undefined
 }
 
 /** Whether a word names a database elsewhere: an address that is not on this machine, or an environment that others use. */

@@ -294,3 +294,22 @@ function judgeRun(call: ProgramCall, module: Arg, rest: readonly Arg[]): undefin
   if (script) judgeScriptFile(call, script)
   else call.say('code.module', 'MEDIUM', `the module ${module.text} runs`, module)
 }
+
+/** The text of `rails runner TEXT` and of `artisan tinker --execute=TEXT`. */
+export function findRunText({ args }: ProgramCall): Arg | undefined {
+  const [verb, second, third] = args
+  if (/^(runner|r)$/.test(verb?.value ?? ''))
+    return second && !isFlag(second) && third === undefined ? second : undefined
+  if (verb?.value !== 'tinker' || second === undefined) return undefined
+  return second.value.startsWith('--execute=')
+    ? deriveArg(second.value.slice(10), second)
+    : second.value === '--execute'
+      ? third
+      : undefined
+}
+
+/** The text of `manage.py shell -c TEXT`. */
+export function findShellText({ args }: ProgramCall): Arg | undefined {
+  const [verb, flag, text, ...rest] = args
+  return verb?.value === 'shell' && /^(-c|--command)$/.test(flag?.value ?? '') && rest.length === 0 ? text : undefined
+}

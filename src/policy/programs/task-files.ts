@@ -43,8 +43,9 @@ export function judgeProgramText(call: ProgramCall, file: Arg): undefined {
   const { fence, scope } = call
   if (fence.look === undefined || scope.cwd === undefined || !/\.([cm]?[jt]sx?|py|rb|php|pl)$/.test(file.value)) return
   const place = locatePath(file.value, scope.cwd, fence)
-  const text = place.where === 'inside' ? readText(call, place.path) : undefined
-  if (place.where !== 'inside' || text === undefined) return
+  const read = place.where === 'inside' ? readText(call, place.path) : undefined
+  if (place.where !== 'inside' || read === undefined) return
+  const text = cutUnasked(read, call.args)
   const words = call.args
     .slice(call.args.findIndex(arg => arg.at === file.at) + 1)
     .flatMap(({ value, known }) => (known && /^[A-Za-z][\w:-]*$/.test(value) ? [value] : []))
@@ -56,6 +57,35 @@ export function judgeProgramText(call: ProgramCall, file: Arg): undefined {
   const others = verbs.length > 0 ? all : all.filter(one => one.file !== place.path)
   judgeDefinitions(call, withNeeds(start, others), file)
 }
+
+/**
+ * A text in JavaScript without the branches that run only with a flag which the call does not have: `const down = process.argv.indexOf('--down')` and
+ * `if (down > 0) {`. A branch counts up to the first line that closes something.
+ */
+function cutUnasked(text: string, args: readonly Arg[]): string {
+  if (args.some(({ known }) => !known)) return text
+  const lines = text.split('\n')
+  for (const [, name = '', how, , flag = ''] of text.matchAll(ASKS_FOR_FLAG)) {
+    if (args.some(({ value }) => value === flag || value.startsWith(`${flag}=`))) continue
+    const word = RegExp.escape(name)
+    if ((text.match(new RegExp(`\\b${word}\\b\\s*(=(?!=)|\\+\\+|--|[,)][^\\n]*=>|[+-]=)`, 'g')) ?? []).length !== 1)
+      continue
+    const condition = how === 'includes' ? word : `${word} *(> *0|>= *0|!==? *-1|> *-1)`
+    const opens = new RegExp(`^[ \\t]*if \\(${condition}\\) \\{$`)
+    for (const [at, line] of lines.entries()) {
+      if (!opens.test(line)) continue
+      const end = lines.findIndex((one, place) => place > at && /^\s*\}/.test(one))
+      const inner = lines.slice(at + 1, end)
+      // Nothing in the branch may close it earlier.
+      if (end > at && !inner.some(one => /[{}/`]/.test(one.replace(/'[^'\\]*'|"[^"\\]*"/g, ''))))
+        lines.fill('', at + 1, end)
+    }
+  }
+  return lines.join('\n')
+}
+
+const ASKS_FOR_FLAG =
+  /^const ([A-Za-z]\w*) = process\.argv(?:\.slice\(2\))?\.(indexOf|includes)\((['"])(--[\w-]+)\3\);?$/gm
 
 /** What a verb of a program does: the function of that name, the one whose decorator names it, or the branch that compares with it. */
 function findVerb(text: string, file: string, verb: string, own: readonly Definition[]): Definition[] {
