@@ -1,7 +1,7 @@
 import type { ProgramCall, ProgramRule } from '../classify/call.ts'
 import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
-import { type Arg, type FlagHit, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, deriveArg, type FlagHit, findFlag, findFlags, findOperands, isFlag } from '../shell/args.ts'
 import { listModuleFolders } from './plain-code.ts'
 import { judgeWritten } from './rule-builders.ts'
 import { judgeInline, judgeScriptFile, judgeToolWords } from './run-code.ts'
