@@ -31,6 +31,10 @@ test('a program that the command spells out in a folder of /tmp runs there, as l
         "mkdir -p /tmp/x && cd /tmp/x && cat > report.js <<'X'\nconsole.log(1)\nX\ncd /proj; node scripts/../report.js",
         "mkdir -p /tmp/x && cat > /tmp/x/a.mjs <<'X'\nconsole.log(1)\nX\ncp /tmp/x/b.mjs /tmp/x/a.mjs; node /tmp/x/a.mjs",
         'mkdir -p /tmp/x && cd /tmp/x && node b.mjs',
+        // Another call may have put a json.py there.
+        "mkdir -p /tmp/x && cd /tmp/x && cat > a.py <<'X'\nimport json\nprint(json.dumps(1))\nX\npython3 a.py",
+        "cat > /tmp/json.py <<'X'\nprint(1)\nX",
+        'for i in $(seq 5430 5435); do fuser -k $i/tcp; done',
         'D=/; mkdir -p /tmp/x && D=/tmp/x; rm -rf $D/*',
       ],
       everyday: [

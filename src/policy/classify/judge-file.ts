@@ -269,7 +269,12 @@ export function findSpelled(
   // Where the shell could not go to the folder, a file of the project would have that name.
   const isTwice =
     folder?.startsWith('/tmp/') && !value.startsWith('/') && fence?.look?.(resolve(fence.boundary, value)) !== undefined
-  return isTwice || folder === undefined || second !== undefined ? undefined : scope.spelled.get(resolve(folder, value))
+  const path = resolve(folder ?? '/', value)
+  const text = scope.spelled.get(path)
+  // Python takes modules from the folder of the script first, and in one of /tmp there may be other files.
+  const mayLoad =
+    fence && isTemporary(path, fence) && /^\/tmp\/[^/]+\/.*\.py$/.test(path) && /\bimport\b/.test(text ?? '')
+  return isTwice || mayLoad || folder === undefined || second !== undefined ? undefined : text
 }
 
 /** Whether a file that is written stays in a sandbox and steers nothing outside of it. */

@@ -303,7 +303,7 @@ function explainWeaker(path: string, { before, after }: WrittenChange): string |
   const switches = (text: string) => (isPlain ? (text.match(DISABLED)?.length ?? 0) : 0)
   if (switches(after) > switches(before)) return 'a rule would be switched off'
   const lost = [...had].find(([name, strength]) => (has.get(name) ?? 0) < strength)
-  if (lost) return `${lost[0]} would be checked no more, or less`
+  if (lost) return `${lost[0].trim()} would be checked no more, or less`
   const known = new Set(before.split('\n').map(line => line.trim()))
   const weak = after.split('\n').find(line => !known.has(line.trim()) && SWITCHED_OFF.test(line))
   return weak === undefined ? undefined : `${weak.trim().slice(0, 60)} switches a check off`

@@ -1,5 +1,6 @@
 import type { Reason } from '../../domain/assessment.ts'
 import { findSecretPart } from '../paths/secret-files.ts'
+import { SHADOWS } from '../paths/steering-files.ts'
 import { matchesWildcard } from '../paths/wildcard.ts'
 import type { Arg } from '../shell/args.ts'
 import { MAYBE_SECRET } from './judge-file.ts'
@@ -8,11 +9,9 @@ import { MAYBE_SECRET } from './judge-file.ts'
 
 export type TextFinding = Omit<Reason, 'at'>
 
-/**
- * Why a text that is written into a file is asked about: it runs what it fetches, sends secrets away, lets others run commands, or switches a
- * guard off. In a page for people it is an example.
- */
+/** Why a text in a file is asked about: it runs what it fetches, sends secrets away, lets others run commands, or switches a guard off. */
 export function explainWritten(path: string, text: string): TextFinding | undefined {
+  if (SHADOWS.test(path)) return { code: 'write.opens', risk: 'MEDIUM', text: `${path} hides a module of Python` }
   if (PAGE.test(path)) return explainPage(path, text)
   const isTest = TEST.test(path)
   const found = TEXTS.find(

@@ -185,3 +185,7 @@ export function findShadowed(path: string, read: (name: string) => string | unde
   }
   return undefined
 }
+
+/** A module of Python that every script beside it would load. */
+export const SHADOWS =
+  /^\/tmp\/(json|re|os|sys|math|csv|ast|time|random|datetime|collections|itertools|functools|pathlib|typing|string|struct|hashlib|uuid|io|enum|copy|decimal|statistics|textwrap|dataclasses|subprocess|yaml|numpy|pandas)(\/__init__)?\.py$/

@@ -2,7 +2,7 @@ import type { ProgramCall, ProgramRules } from '../classify/call.ts'
 import { findSpelled, isOwnFile, staysInSandbox } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isHeldRemoval, isHeldWrite, isMadeAgain, isScratchFile } from '../paths/judge-path.ts'
-import { type Arg, findFlag, findOperands, isFlag } from '../shell/args.ts'
+import { type Arg, findFlag, findOperands, HOLE, isFlag } from '../shell/args.ts'
 import { always, named, verbs, wrapper } from './rule-builders.ts'
 import { judgeScriptFile } from './run-code.ts'
 
@@ -280,6 +280,7 @@ function kill(call: ProgramCall): undefined {
     const [, signal] = /^-(?:s|SIG)?([A-Z]+\d?|\d{1,2})$/.exec(value) ?? []
     const port = /^(kill-port|fkill|fuser)$/.test(name) && /^\d/.test(value) ? `:${value}` : text
     if (name !== 'kill' && SERVERS.test(value)) return true
+    if (/^(killall|fuser|kill-port|fkill)$/.test(name) && value.includes(HOLE)) return true
     return (signal !== undefined && !ENDS.test(signal)) || /^(SIG)?USR[12]$/.test(value) || DATABASE_PORT.test(port)
   })
   call[isWide || isOdd ? 'say' : 'hold']('proc.kill', 'HIGH', `${name} ends processes, which may be others'`)

@@ -50,7 +50,8 @@ function judgeHunks(call: ProgramCall, patch = '', at: Arg, spell: (name: string
         (text, { from, to }) => (text?.includes(from) ? text.replace(from, () => to) : undefined),
         had,
       )
-    const file = deriveArg(spell(name).filter(Boolean).join('/'), at)
+    const path = spell(name).filter(Boolean).join('/')
+    const file = { ...deriveArg(path, at), text: path }
     // With a text that it puts in, the file is read.
     call.change(file, had => (had === undefined ? { after: added, inserted: '' } : { after: apply(had), added }))
   }
