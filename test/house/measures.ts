@@ -9,8 +9,11 @@ const LONGEST_WAY = 40
 const FURNITURE =
   /Floor|Desk(?!top)|World|Place(?!holder)|Seat(?!belt)|Ground(?!ed)|Mind|Manner|Shelf|Lanes?(?![a-z])|Landing|Parts(?![a-z])|Keeper/
 const SMALL_LINES = 40
-/** 650 held what there was when the house was rebuilt; the sandbox, the first night, the hooks of four vendors, the code index and memory add their own, and so does what a change makes of a file. */
-const MOST_FILES = 941
+/**
+ * 650 held what there was when the house was rebuilt; the sandbox, the first night, the hooks of four vendors, the code index and memory add their own, and
+ * so do what a change makes of a file and which programs of git a sandbox closes.
+ */
+const MOST_FILES = 942
 const MOST_FOLDERS = 80
 const MEND =
   'put yours into the file that imports it, or another one under 40 lines into its only importer; a new part of the product may raise MOST_FILES in test/house/measures.ts, with the reason'

@@ -112,9 +112,7 @@ function curl(call: ProgramCall): undefined {
 }
 
 /** Whether a request goes to a server of the project. */
-const asksOwnServer = (call: ProgramCall) => asksServer(call, isOwnServer)
-
-function asksServer({ name, args }: ProgramCall, isServer: (address: string) => boolean): boolean {
+function asksServer({ name, args }: ProgramCall, isServer: (address: string) => boolean = isOwnServer): boolean {
   const addresses = findOperands(args, CURL_VALUED)
   const flags = args.filter(isFlag)
   return (
@@ -128,7 +126,7 @@ function asksServer({ name, args }: ProgramCall, isServer: (address: string) => 
 /** Whether such a request changes what an application of the project keeps: by its address, its headers and the data that it sends. */
 function changesOwnServer(call: ProgramCall, deletes: boolean): boolean {
   const { args } = call
-  if (!asksOwnServer(call) || !findOperands(args, CURL_VALUED).every(({ value }) => isOwnResource(value, deletes)))
+  if (!asksServer(call) || !findOperands(args, CURL_VALUED).every(({ value }) => isOwnResource(value, deletes)))
     return false
   return args.every(({ value }, at) => {
     const flag = args[at - 1]?.value ?? ''
@@ -226,7 +224,7 @@ function wget(call: ProgramCall): undefined {
 
 /** Judges what every network call has in common: the address, and the data that leaves with it. */
 function judgeNetworkCall(call: ProgramCall): undefined {
-  const isOwn = asksOwnServer(call)
+  const isOwn = asksServer(call)
   const isNear = !isOwn && asksServer(call, value => LOOPBACK.test(value))
   call[isOwn ? 'hold' : 'say'](isNear ? 'net.look' : 'net.get', 'MEDIUM', `${call.name} goes to the network`)
   const shown = call.args.find(({ value }) => showsSettings(value))
@@ -243,11 +241,11 @@ function judgeSentData(call: ProgramCall): undefined {
     judgeAddressWord(call, arg)
     call.secret(arg)
     if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
-    else if (!arg.known && !(HEADER.test(arg.text) && asksOwnServer(call))) call.unknown(arg)
+    else if (!arg.known && !(HEADER.test(arg.text) && asksServer(call))) call.unknown(arg)
   }
   const { file, piped } = call.feed
   if (file) call.say('net.send', 'HIGH', `${file.text} is fed to ${call.name}`, file)
-  else if (piped && !asksOwnServer(call)) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
+  else if (piped && !asksServer(call)) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
 }
 
 const HEADER = /^"[\w-]+: [^"`(]*"$/

@@ -79,7 +79,11 @@ test('before a run the checks that are not set up are named, with what becomes o
   )
   assert.match(await seen(gitProject(t)), /^! checks +no command was found .*; a verifier judges the work\n/)
   const plain = tempDir(t)
-  assert.match(await seen(plain), /no command was found [^\n]*; each task waits for your review\n/, 'no git, no verifier')
+  assert.match(
+    await seen(plain),
+    /no command was found [^\n]*; each task waits for your review\n/,
+    'no git, no verifier',
+  )
   const untrusted = gitProject(t, { '.perpetualcc.toml': 'version = 1\n[gates]\ntest = "true"\n' })
   assert.match(
     await seen(untrusted),
