@@ -117,7 +117,7 @@ function isOfNetwork(name: string): boolean {
   return OTHERS.includes(name) || (isIn(REACHING) && !isIn(STAYING))
 }
 
-const ADDRESS = /[a-z][a-z\d+.-]*:\/\/|^[\w.-]+@[\w.-]+:/i
+const ADDRESS = /[a-z\d+.-]:\/\/|^[\w.-]+@[\w.-]+:/i
 const SENDS = /\b(fetch|https?|request|requests|urlopen|urllib|socket|net|axios|Net::|LWP|curl_exec|dgram|dns)\b/
 const HERE = /:\/\/([^/@\s]*@)?(localhost|127\.\d+\.\d+\.\d+|\[::1\]|[\w-]+\.localhost)(?=[:/?#"'\s)]|$)/i
 /** Flags that lead an address of this machine to another one. */
@@ -129,6 +129,6 @@ function staysHere(words: readonly string[]): boolean {
   const spelled = words.map(word =>
     /^(localhost|127\.\d+\.\d+\.\d+)(:\d+)?(\/|$)/.test(word) ? `http://${word}` : word,
   )
-  const named = spelled.flatMap(word => word.match(/[a-z][a-z\d+.-]*:\/\/[^\s"')]*/gi) ?? [])
+  const named = spelled.flatMap(word => word.match(/[a-z][a-z\d+.-]{0,20}:\/\/[^\s"')]*/gi) ?? [])
   return named.length > 0 && named.every(address => HERE.test(address))
 }
