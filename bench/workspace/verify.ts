@@ -24,7 +24,15 @@ export async function benchVerify(): Promise<BenchRow[]> {
     await using store = await openStore({ file: join(dir, 'store.db') })
     const deps = { store, clock: systemClock, runner: { guard: openGuard() }, keeper: undefined }
     const gate: CommandGate = {
-      ...{ gate: 'test', command: 'cat told.txt', directory, inside: '', tree: 'a'.repeat(40), cache: true },
+      ...{
+        gate: 'test',
+        command: 'cat told.txt',
+        directory,
+        inside: '',
+        isInPlace: false,
+        tree: 'a'.repeat(40),
+        cache: true,
+      },
       ...{ env: commandEnvironment(process.env), timeoutMs: 60_000, signal: new AbortController().signal },
     }
     const first = await commandGate(gate, deps)

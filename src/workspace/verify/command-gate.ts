@@ -151,6 +151,8 @@ function disturbanceFindings({ gate, command }: CommandGate, { findings, made }:
 
 export interface GateRun extends Omit<ProjectCommandRun, 'onLine'> {
   gate: GateCommand
+  /** Whether the work is in the project itself and not in a worktree. */
+  isInPlace: boolean
 }
 
 /** How a gate's command ended, with its tests where the runner lists them. */
@@ -258,6 +260,7 @@ export async function tryGates(wanted: TryGatesRequest): Promise<GateCheck[]> {
       env,
       timeoutMs: gates.timeoutMs,
       signal,
+      isInPlace: true,
       tree: null,
       inside: '',
       cache: false,

@@ -217,7 +217,7 @@ export async function runBaseTests(
   if (!named.ok) return undefined
   const tree = named.stdout.trim()
   const inside = relative(work.top, work.directory)
-  const inputs = { tree, command: run.command, inside, directory: run.directory, env: run.env }
+  const inputs = { ...run, tree, inside }
   const keys = { gate: resultKey({ ...inputs, purpose: 'gate' }), base: resultKey({ ...inputs, purpose: 'base' }) }
   if (base !== 'anew') {
     const known = (await deps.store.gateResults.get(keys.gate)) ?? (await deps.store.gateResults.get(keys.base))

@@ -14,15 +14,18 @@ export interface ResultOf {
   /** The same directory as an absolute path. */
   directory: string
   env: Record<string, string>
+  /** Whether it ran in the project itself, which nobody cleans before: what lies beside the tree there decides too. */
+  isInPlace: boolean
   /** A result of the base is a list to compare with, green or not; it never replaces that of a gate. Nor does one with a changed test file. */
   purpose: 'gate' | 'base' | `end of ${string}`
 }
 
 /** A hash of all inputs: where any of them differs, so does the key. */
-export function resultKey({ tree, command, inside, directory, env, purpose }: ResultOf): string {
+export function resultKey({ tree, command, inside, directory, env, isInPlace, purpose }: ResultOf): string {
   const parts = [
     VERSION,
     purpose,
+    isInPlace,
     tree,
     command,
     inside,
@@ -35,7 +38,7 @@ export function resultKey({ tree, command, inside, directory, env, purpose }: Re
 }
 
 /** Raise this when the meaning of a result changes. */
-const VERSION = 1
+const VERSION = 2
 
 /** The installed packages may differ from the tree: lock files that git ignores, and notes that installers keep. */
 const TELLING = [

@@ -111,7 +111,7 @@ function commandRunFor(gate: GateCommand, { request, deps }: GateRunContext) {
   if (command === undefined) return undefined
   const { directory, signal, gates } = request
   const env = commandEnvironment(deps.env, gates.env)
-  return { gate, command, directory, env, timeoutMs: gates.timeoutMs, signal }
+  return { gate, command, directory, isInPlace: !request.worktree, env, timeoutMs: gates.timeoutMs, signal }
 }
 
 /** Adds the comparison with the base, where tests were run. */

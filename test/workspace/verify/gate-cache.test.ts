@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Worktree } from '../../../src/domain/worktree.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { openVerifyFixture, type VerifyFixture } from './worktree-fixture.ts'
 
@@ -74,6 +75,20 @@ test('another version of a tool that the command does not name is another thing,
     writeFileSync(join(bin, name), '#!/bin/sh\n# newer\n')
     assert.equal(await isCached(work, 'true', more), false, name)
   }
+})
+
+test('what was green in the project itself, where nobody cleans before, is run again in a worktree, and the other way round', async t => {
+  const work = await openVerifyFixture(t, { '.gitignore': 'planted\n' })
+  const gates = { commands: { test: 'test -e planted' } }
+  work.write('planted', 'x\n')
+  const cachedIn = async (worktree: Worktree | undefined) => {
+    const { checks } = await verify(work.request({ worktree }, gates), work.deps())
+    return checks.find(({ gate }) => gate === 'test')?.cached
+  }
+  const places = [undefined, work.worktree, undefined, work.worktree]
+  const cached = []
+  for (const place of places) cached.push(await cachedIn(place))
+  assert.deepEqual(cached, [false, false, true, true])
 })
 
 test('red is never kept', async t => {
