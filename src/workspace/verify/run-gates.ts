@@ -13,6 +13,7 @@ import type { GateCommand } from '../../domain/option-values.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import { type CommandRunner, commandEnvironment, commandMarkers } from '../command/run-command.ts'
 import type { HashedObjects } from '../git/check-objects.ts'
+import { asideOf } from '../worktrees/worktree-note.ts'
 import { acceptanceGate, judgeCriteria, parseCriteria, verifierGate } from './acceptance.ts'
 import { commandGate } from './command-gate.ts'
 import type { VerifiedTree } from './commit-leftovers.ts'
@@ -62,6 +63,7 @@ export async function runAllGates(context: GateRunContext): Promise<GateCheck[]>
           head,
           objects: context.objects,
           settings: gates.diff,
+          aside: worktree && asideOf(worktree.top),
           judge: context.deps.judgeDiff,
           signal,
         }

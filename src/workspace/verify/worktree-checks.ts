@@ -12,7 +12,6 @@ import { findGitFolder, type GitFolder } from '../git/git-folder.ts'
 import {
   CACHES_IN_PACKAGES,
   hidesWrites,
-  INSTALLED_FOLDERS,
   isToolData,
   readDependencyFolder,
   waitForNextTick,
@@ -21,11 +20,12 @@ import { type DependencyReport, mendDependencies } from '../worktrees/mend-depen
 import { changesManifest, isCache } from '../worktrees/warm-files.ts'
 import {
   asideOf,
+  type Beside,
   noteGated,
+  openLate,
   readGateMadeFiles,
   readNote,
   readSharedFiles,
-  type WorktreeNote,
 } from '../worktrees/worktree-note.ts'
 import { languageOf } from './diff/file-kind.ts'
 import type { WorkStart } from './regression.ts'
@@ -70,7 +70,7 @@ export async function cleanWorktree(request: VerifyRequest, context: CleanContex
   const note = await readNote(worktree.top)
   const left = reports.flatMap(report => report.folder ?? [])
   const unseen = folder && (await findUnseen(folder, [...note.dependencies.map(noted => noted.folder), ...left]))
-  if (unseen) await moveAway(await collectLate(worktree.top, unseen.paths, lateBy(note)))
+  if (unseen) await moveAway(await collectLate(worktree.top, unseen.paths, await openLate(worktree.top, note)))
   if (folder && unseen) reports.push(...convertedReports(await restoreConverted(folder, { ...unseen, objects })))
   if (aside.length > 0) reports.push({ kind: 'mended', text: asideText(aside) })
   return { checks: reports.length === 0 ? [] : [dependencyGate(reports)], aside }
@@ -156,7 +156,8 @@ async function findLateToolData({ top }: Worktree, staysInstalled: () => Promise
     if (basename(folder) !== 'node_modules' || !isFolder) continue
     const names = (await readdir(join(top, folder))).filter(isToolData)
     const paths = names.map(name => join(folder, name))
-    const found = await collectLate(top, paths, (path, at) => at > latest || path.endsWith('.tsbuildinfo'))
+    // What was moved there is found by `mendDependencies`.
+    const found = await collectLate(top, paths, each => each.changed > latest || each.path.endsWith('.tsbuildinfo'))
     const stays = found.length > 0 && (await staysInstalled())
     late.push(...(stays ? found.filter(path => path.endsWith('.tsbuildinfo')) : found))
   }
@@ -164,8 +165,8 @@ async function findLateToolData({ top }: Worktree, staysInstalled: () => Promise
 }
 
 /**
- * Ignored files and folders that were made or changed since the set-up, by their change times, which nobody can set back, and files that
- * gates made. What gates that passed have made stays, so that builds need not begin anew, except for packages, which no gate installs.
+ * Ignored files and folders that are not as the set-up left them, and files that gates made. What gates that passed have made stays, so that
+ * builds need not begin anew, except for packages, which no gate installs.
  */
 async function findLateFiles(
   { top }: Worktree,
@@ -175,7 +176,7 @@ async function findLateFiles(
   const note = await readNote(top)
   if (note.ready === null) return [] // it was set up before this was noted
   // Where change times do not tell, nobody knows what a file held then.
-  const isLate = (await hidesWrites(top)) ? () => true : lateBy(note)
+  const isLate = (await hidesWrites(top)) ? () => true : await openLate(top, note)
   const ours = [...note.dependencies.map(({ folder }) => folder), ...left]
   const isOurs = (path: string) => ours.some(known => path === known || path.startsWith(`${known}/`))
   const folders = new Set(listed.filter(path => path.endsWith('/')).map(path => path.slice(0, -1)))
@@ -186,37 +187,43 @@ async function findLateFiles(
   }
   const paths = [...listed.map(name => name.replace(/\/$/, '')), ...(await readGateMadeFiles(top))]
   const others = paths.filter(name => !isOurs(name) && !isWithin(name))
-  return collectLate(top, others, (path, changed) => !isOurs(path) && isLate(path, changed))
-}
-
-function lateBy({ ready, gated }: WorktreeNote): (path: string, changed: number) => boolean {
-  return (path, changed) => {
-    const isByGate = gated.some(([from, to]) => changed > from && changed <= to)
-    return changed > (ready ?? 0) && (!isByGate || path.split('/').some(name => INSTALLED_FOLDERS.includes(name)))
-  }
+  return collectLate(top, others, entry => !isOurs(entry.path) && isLate(entry))
 }
 
 /** Those of these files, and of the files in these folders, that are late; a folder as a whole if all in it are. */
 async function collectLate(
   top: string,
   paths: readonly string[],
-  isLate: (path: string, changed: number) => boolean,
+  isLate: (entry: Beside) => boolean,
 ): Promise<string[]> {
   const late: string[] = []
   for (const path of paths) {
     const folder = await readDependencyFolder(join(top, path), { all: true })
     const files = folder ? [...folder.entries, ...folder.compiled, ...folder.private] : []
-    const found = files.filter(entry => isLate(join(path, entry.path), entry.changed))
+    const above = await placedAbove(top, folder ? path : dirname(path))
+    const found = files.filter(entry =>
+      isLate({ ...entry, path: join(path, entry.path), placed: Math.max(above, entry.placed) }),
+    )
     if (files.length === 0) {
       const stats = await lstat(encodeNames(join(top, path))).catch(() => undefined)
       // Every use of an empty folder changes its change time.
       const changed = stats?.isDirectory() ? stats.birthtimeMs || stats.ctimeMs : stats?.ctimeMs
+      const isOne = changed !== undefined && isLate({ path, changed, placed: above, inode: stats?.ino ?? 0 })
       // Nobody reads the times in a folder whose name is not UTF-8.
-      if (changed !== undefined && (!path.isWellFormed() || isLate(path, changed))) late.push(path)
+      if (stats && (isOne || !path.isWellFormed())) late.push(path)
     } else if (found.length === files.length) late.push(path)
     else late.push(...found.map(entry => join(path, entry.path)))
   }
   return late
+}
+
+/** The latest time at which a folder on the way to what is in this one may have been moved there, as `DependencyEntry.placed` has it. */
+async function placedAbove(top: string, folder: string): Promise<number> {
+  if (folder === '.') return 0
+  const timeOf = async (path: string) =>
+    (await lstat(encodeNames(join(top, path))).catch(() => undefined))?.ctimeMs ?? 0
+  const times = await Promise.all([folder, dirname(folder)].map(timeOf))
+  return Math.max(Math.min(...times), await placedAbove(top, dirname(folder)))
 }
 
 async function moveAside({ top }: Worktree, paths: readonly string[]): Promise<{ moved: string[]; stuck?: string }> {

@@ -204,13 +204,6 @@ async function listSubmodules(top: string): Promise<string[]> {
   return (await readIndexMarks(top, undefined))?.submodules ?? []
 }
 
-/** Notes that the set-up is over: what is written from now on has a later change time. */
-export async function noteReady(top: string): Promise<void> {
-  const ready = Date.now()
-  await writeNote(top, { ready })
-  await waitForNextTick(ready)
-}
-
 /** Kernels stamp files by a coarse clock: only a file that is written a tick later is sure to have a later time. */
 export async function waitForNextTick(latest: number): Promise<void> {
   if (Date.now() - latest < TICK_MS) await setTimeout(TICK_MS)

@@ -4,10 +4,9 @@ import { dirname, join, relative } from 'node:path'
 import { isSlot, PRESENT_WORKTREES, type Worktree, type WorktreeRow } from '../../domain/worktree.ts'
 import { git, retryWhileBusy } from '../git/git.ts'
 import { ARCHIVE_SUBJECT } from './archive.ts'
-import { noteReady } from './dependencies.ts'
 import { removeWorktree } from './remove-worktree.ts'
 import { archiveCommit, undoAddWorktree } from './repository.ts'
-import { writeTaskFile } from './set-up-worktree.ts'
+import { noteReady, taskFileOf, writeTaskFile } from './set-up-worktree.ts'
 import {
   explainGitError,
   gitErrorLine,
@@ -47,10 +46,18 @@ export async function restoreWorktree(archived: WorktreeRow, deps: WorktreeDeps)
     await deps.store.worktrees.update(row, { state: 'archived', reason: gitErrorLine(reset.stderr) })
     throw worktreeError(row, explainGitError(reset.stderr))
   }
+  await stageForced(row.top)
   await writeTaskFile(row)
   await noteSharedFiles(row, []) // which commits it was put onto since is no longer known
-  await noteReady(row.top)
+  await noteReady(row.top, [taskFileOf(row)]) // nothing else was set up here: all that git does not track is the agent's
   return markLive(row, { reason: `restored from ${archive}`, restored: archive }, deps)
+}
+
+/** What git ignores is in an archive only if it was staged by force: it stays part of the work, or no gate would see it and no commit hold it. */
+async function stageForced(top: string): Promise<void> {
+  const listed = await git(top, ['ls-files', '--others', '--ignored', '--exclude-standard', '-z'])
+  const add = ['add', '--intent-to-add', '--force', '--pathspec-from-file=-', '--pathspec-file-nul']
+  if (listed.stdout !== '') await git(top, add, { input: listed.stdout })
 }
 
 /** Work of a slot comes back to where it was done, unless the slot has another task by now: then to a directory of its own. */

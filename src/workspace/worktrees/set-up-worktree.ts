@@ -1,14 +1,20 @@
 import { constants } from 'node:fs'
-import { mkdir, open, writeFile } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { readTextIfAny } from '../../base/files.ts'
 import { openRealFolder } from '../../base/real-folder.ts'
 import { isSlot, type WorktreeRow } from '../../domain/worktree.ts'
-import { copyDependencies, noteDependencies, noteReady, runSetupCommand, type SetupCommand } from './dependencies.ts'
+import {
+  copyDependencies,
+  noteDependencies,
+  runSetupCommand,
+  type SetupCommand,
+  waitForNextTick,
+} from './dependencies.ts'
 import { listUntracked } from './switch-slot.ts'
 import { NO_WARM_FILES, noteWarmFiles, type WarmFiles } from './warm-files.ts'
 import type { WorktreeDeps } from './worktree.ts'
-import { forgetNote, noteSharedFiles } from './worktree-note.ts'
+import { besideKey, forgetNote, noteBeside, noteSharedFiles, readNote, writeNote } from './worktree-note.ts'
 
 /**
  * Sets up what a worktree needs beside its files: our note, the dependencies, the person's set-up command. Failures are noted for
@@ -33,11 +39,14 @@ export async function setUpWorktree(
   const inside = relative(row.top, row.directory)
   const ready = { copied: copied.map(name => join(inside, name)), kept: warm.kept }
   await noteDependencies(row.top, { ...ready, hasSetUp: setUp?.hasRun ?? false })
-  if (isSlot(row) && setUp?.ok !== false) {
-    const made = setUp?.hasRun ? await listMade(row) : []
-    await noteWarmFiles(row, { ...ready, made, setup: setup ?? null })
-  }
-  await noteReady(row.top)
+  const made = setUp?.hasRun ? await listMade(row) : []
+  if (isSlot(row) && setUp?.ok !== false) await noteWarmFiles(row, { ...ready, made, setup: setup ?? null })
+  await noteReady(row.top, [
+    ...ready.copied,
+    ...made,
+    ...warm.kept.map(({ folder }) => folder),
+    ...(note ? [] : [taskFileOf(row)]),
+  ])
   if (reports.length === 0) return null
   log.info({ task: row.task, attempt: row.attempt, said: reports }, 'worktree made ready')
   return reports.join('\n')
@@ -59,6 +68,44 @@ async function listMade({ top, directory }: WorktreeRow): Promise<string[]> {
   const ours = join(relative(top, directory), '.perpetualcc')
   const paths = (await listUntracked(top)) ?? []
   return paths.filter(path => path !== ours && path !== join(ours, 'task.json'))
+}
+
+/**
+ * Notes that the set-up is over, and what it has left in these paths: what is written from now on has a later change time, and what is moved
+ * elsewhere another path. Installed folders are noted for themselves.
+ */
+export async function noteReady(top: string, paths: readonly string[]): Promise<void> {
+  const { dependencies } = await readNote(top)
+  await noteBeside(top, await listBeside(top, paths, new Set(dependencies.map(({ folder }) => folder))))
+  const ready = Date.now()
+  await writeNote(top, { ready })
+  await waitForNextTick(ready)
+}
+
+/** All that is in these paths, folders included. */
+async function listBeside(top: string, paths: readonly string[], skip: ReadonlySet<string>): Promise<string[]> {
+  const keys: string[] = []
+  const open = [...new Set(paths)]
+  while (open.length > 0 && keys.length < MOST_NOTED) {
+    const note = async (path: string) => {
+      const stats = skip.has(path) ? undefined : await lstat(join(top, path)).catch(() => undefined)
+      if (stats) keys.push(besideKey(path, stats.ino))
+      if (stats?.isDirectory()) open.push(...(await readdir(join(top, path))).map(name => join(path, name)))
+    }
+    await Promise.all(open.splice(-AT_ONCE).map(note))
+  }
+  return keys
+}
+
+/** What a set-up leaves beyond that counts as the agent's. */
+const MOST_NOTED = 500_000
+
+/** How many entries are looked at once. */
+const AT_ONCE = 64
+
+/** The path of our own note about the task, from the top. */
+export function taskFileOf({ top, directory }: Pick<WorktreeRow, 'top' | 'directory'>): string {
+  return join(relative(top, directory), '.perpetualcc/task.json')
 }
 
 /** The only file of ours in a worktree, as a git pattern: specs and notes beside it belong to the person and are not ignored. */

@@ -2,6 +2,7 @@ import { lstat, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { readTextIfAny } from '../../base/files.ts'
+import { INSTALLED } from '../../domain/package-managers.ts'
 import type { WorktreeRow } from '../../domain/worktree.ts'
 import { findAdminFolder } from './worktree.ts'
 
@@ -58,7 +59,7 @@ const WorktreeNote = z.object({
     .object({ base: z.string(), setup: z.string().nullable(), entries: z.array(NotedWarmFile) })
     .nullable()
     .default(null),
-  /** When the set-up was over: an ignored file that was changed later is the agent's, unless gates ran at that time. */
+  /** When the set-up was over: what is beside the tree and was changed later is the agent's, unless gates ran at that time. */
   ready: z.number().nullable().default(null),
   /** When gates ran, or the set-up once more: from and to. */
   gated: z.array(z.tuple([z.number(), z.number()])).default([]),
@@ -135,9 +136,49 @@ export function asideOf(top: string): string {
   return join(dirname(top), `.${basename(top)}.pcc-aside`)
 }
 
+/** Where it says what was beside the tree when the set-up was over. It is no part of the note, which is read often: build output may be many files. */
+function besideFileOf(top: string): string {
+  return join(dirname(top), `.${basename(top)}.pcc-beside`)
+}
+
+/** An entry beside the tree, by which it is known again: moving a folder changes the path of all that is in it, but no inode. */
+export function besideKey(path: string, inode: number): string {
+  return `${inode} ${path}`
+}
+
+/** Notes what the set-up has left in a worktree that git does not track. */
+export async function noteBeside(top: string, keys: readonly string[]): Promise<void> {
+  await replaceBeside(besideFileOf(top), keys.join('\0')).catch(() => undefined) // as with the note, the worktree may be being removed
+}
+
+/** A file, a link or an empty folder that git does not track. The times are those of `DependencyEntry`. */
+export interface Beside {
+  /** From the top. */
+  path: string
+  changed: number
+  placed: number
+  inode: number
+}
+
+/**
+ * Tells what is beside the tree neither as the set-up left it nor by gates that passed. Change times, which nobody can set back, tell what was
+ * written; but moving a folder changes none in it, and git stops tracking a file without touching it.
+ */
+export async function openLate(top: string, { ready, gated }: WorktreeNote): Promise<(entry: Beside) => boolean> {
+  const text = await readFile(besideFileOf(top), 'utf8').catch(() => undefined)
+  const left = new Set(text?.split('\0'))
+  return ({ path, changed, placed, inode }) => {
+    // A worktree of an earlier version has no list.
+    if (changed <= (ready ?? 0)) return text !== undefined && !left.has(besideKey(path, inode))
+    const isByGate = gated.some(([from, to]) => changed > from && changed <= to && placed <= to)
+    return !isByGate || path.split('/').some(name => INSTALLED.has(name))
+  }
+}
+
 /** Called when the worktree is gone, or is made again. */
 export async function forgetNote(top: string): Promise<void> {
   await rm(asideOf(top), { recursive: true, force: true })
+  await rm(besideFileOf(top), { force: true })
   await rm(noteFileOf(top), { force: true })
 }
 

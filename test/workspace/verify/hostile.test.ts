@@ -1,11 +1,26 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { nameWorkTree } from '../../../src/workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { openVerifyFixture } from './worktree-fixture.ts'
+import { waitForNextTick } from '../../../src/workspace/worktrees/dependencies.ts'
+import { noteReady } from '../../../src/workspace/worktrees/set-up-worktree.ts'
+import { noteSharedFiles } from '../../../src/workspace/worktrees/worktree-note.ts'
+import { openVerifyFixture, type VerifyFixture } from './worktree-fixture.ts'
 
 const CHECK =
   "import assert from 'node:assert/strict'\nimport { test } from 'node:test'\ntest('two', () => { assert.equal(1 + 1, 2) })\n"
@@ -133,4 +148,127 @@ test('in a project without a worktree, tests that passed when the work began mus
     JSON.stringify(result.checks),
   )
   assert.equal(work.git('worktree', 'list'), before, 'what was taken out for it is gone')
+})
+
+/** A worktree that was set up: the set-up has made the folder `made`. In `kept` is what git ignores and holds all the same. */
+async function openSetUp(t: TestContext) {
+  const work = await openVerifyFixture(t, {
+    '.gitignore': 'made\nplanted\nkept\n__pycache__\n',
+    'auth/__init__.py': 'good\n',
+    'fixtures/stub/a.txt': 'stub\n',
+    'a.txt': 'a\n',
+  })
+  const { top } = work.worktree
+  work.write('kept/b.txt', 'kept\n')
+  work.git('add', '-f', 'kept')
+  work.git('commit', '-qm', 'what git ignores')
+  work.write('made/a.txt', 'made\n')
+  work.write('made/deep/b.txt', 'made\n')
+  await noteSharedFiles({ top, repository: work.git('rev-parse', '--path-format=absolute', '--git-common-dir') }, [])
+  await noteReady(top, ['made'])
+  const worktree = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
+  const dependencies = { project: join(top, '../repository'), setup: undefined, setupMs: 60_000 }
+  const look = (command: string, round = 1) =>
+    verify(work.request({ worktree, dependencies, round }, { commands: { test: command } }), work.deps())
+  return { work, top, look }
+}
+
+/** Lists all that is in a checkout, with what is in the files. */
+const LIST = "find . -mindepth 1 -name .git -prune -o -type f -exec cksum '{}' ';' -o -print | LC_ALL=C sort"
+
+type Tamper = (at: Pick<VerifyFixture, 'git' | 'write'> & { in(path: string): string }) => void
+
+const untrack = (git: VerifyFixture['git']) => git('rm', '-r', '-q', '--cached', 'auth')
+const TAMPERING: Record<string, Tamper> = {
+  'a package that is no longer tracked is ignored, and a module takes its place': ({ git, write }) => {
+    untrack(git)
+    write('.gitignore', `${IGNORED}auth/\n`)
+    write('auth.py', 'bad\n')
+  },
+  'the list that ignores it lies in the package itself': ({ git, write }) => {
+    untrack(git)
+    write('auth/.gitignore', '*\n')
+  },
+  'the list that ignores it is in no commit': ({ git }) => {
+    untrack(git)
+    appendFileSync(join(git('rev-parse', '--path-format=absolute', '--git-common-dir'), 'info/exclude'), 'auth\n')
+  },
+  'the package passes for a submodule': ({ git }) => {
+    untrack(git)
+    git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},auth`)
+  },
+  'what git ignored and held all the same is no longer tracked': ({ git }) => git('rm', '-q', '--cached', 'kept/b.txt'),
+  'a folder of the work is moved to where git ignores it': ({ in: at }) =>
+    renameSync(at('fixtures/stub'), at('planted')),
+  'a folder of the work is moved into what the set-up made': ({ in: at }) =>
+    renameSync(at('fixtures/stub'), at('made/stub')),
+  'a folder of the work takes the place of one that the set-up made': ({ in: at }) => {
+    renameSync(at('made'), at('planted'))
+    renameSync(at('fixtures/stub'), at('made'))
+  },
+  'what the set-up made is moved to where git ignores it': ({ in: at }) => renameSync(at('made/deep'), at('planted')),
+  'a file of the work has a second name': ({ in: at }) => {
+    mkdirSync(at('planted'))
+    linkSync(at('auth/__init__.py'), at('planted/impl.py'))
+  },
+  'a link leads to a folder of the work': ({ in: at }) => symlinkSync('fixtures', at('planted')),
+  'a folder that is empty now stays': ({ in: at }) => rmSync(at('fixtures/stub/a.txt')),
+  'a new file is only announced to git': ({ git, write }) => {
+    write('auth.py', 'bad\n')
+    git('add', '-N', 'auth.py')
+  },
+  'a changed file is marked as unchanged': ({ git, write }) => {
+    git('update-index', '--assume-unchanged', 'auth/__init__.py')
+    write('auth/__init__.py', 'bad\n')
+  },
+  'the package is left out of the checkout': ({ git, write }) => {
+    git('sparse-checkout', 'set', '--no-cone', '/*', '!/auth')
+    write('auth.py', 'bad\n')
+  },
+}
+const IGNORED = 'made\nplanted\nkept\n__pycache__\n'
+
+for (const [what, tamper] of Object.entries(TAMPERING))
+  test(`the gates see what the commit holds and what the set-up made, and nothing else: ${what}`, async t => {
+    const { work, top, look } = await openSetUp(t)
+    const made = join(top, '../made')
+    cpSync(join(top, 'made'), made, { recursive: true })
+    work.write('a.txt', 'b\n')
+    tamper({ git: work.git, write: work.write, in: path => join(top, path) })
+    const { commit } = await look(`${LIST} > ../seen`)
+    const clean = join(top, '../clean')
+    work.git('clone', '-q', '--no-checkout', join(top, '../repository'), clean)
+    work.git('-C', clean, 'checkout', '-q', `${commit}`)
+    const left = readFileSync(join(top, '../seen'), 'utf8')
+    // What an agent takes away of the set-up is gone.
+    for (const path of ['made/a.txt', 'made/deep/b.txt'])
+      if (left.includes(`${path}\n`)) cpSync(join(made, '..', path), join(clean, path), { recursive: true })
+    assert.equal(left, execFileSync('sh', ['-c', LIST], { cwd: clean, encoding: 'utf8' }))
+  })
+
+test('a file that the work no longer tracks and leaves where it is stands in its way, and is back afterwards', async t => {
+  const { work, top, look } = await openSetUp(t)
+  untrack(work.git)
+  work.write('.gitignore', `${IGNORED}auth/\n`)
+  const { status, findings } = await look('test ! -e auth')
+  assert.equal(status, 'failed')
+  const [blocking, ...others] = findings.filter(({ weight }) => weight === 'block')
+  assert.deepEqual([blocking?.code, blocking?.file, others], ['diff.ignored', 'auth/__init__.py', []])
+  assert.match(blocking?.text ?? '', /no longer part of the repository.*commit it, or delete it/)
+  assert.equal(existsSync(join(top, 'auth/__init__.py')), true)
+  rmSync(join(top, 'auth'), { recursive: true })
+  assert.equal((await look('test ! -e auth', 2)).status, 'passed')
+})
+
+test('what gates that passed have made is not believed where the agent has moved it to', async t => {
+  const { work, top, look } = await openSetUp(t)
+  work.write('a.txt', 'b\n')
+  assert.equal(
+    (await look('mkdir -p planted/deep && echo x > planted/deep/impl && echo x > planted/b')).status,
+    'passed',
+  )
+  await waitForNextTick(Date.now())
+  renameSync(join(top, 'planted/deep'), join(top, 'made/deeper'))
+  const again = await look('test -e planted/b && test ! -e made/deeper && test -e made/deep/b.txt', 2)
+  assert.equal(again.status, 'passed', JSON.stringify(again.checks))
 })

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { runInThisProcess, setShortRunner } from '../../../src/base/process/run-short.ts'
 import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
-import { noteReady } from '../../../src/workspace/worktrees/dependencies.ts'
+import { noteReady } from '../../../src/workspace/worktrees/set-up-worktree.ts'
 import { noteFileOf } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { openVerifyFixture } from './worktree-fixture.ts'
 
@@ -83,7 +83,7 @@ test('a submodule that a command moves cannot be restored, so that nobody trusts
   work.git('-C', 'lib', 'commit', '-q', '--allow-empty', '-m', 'first')
   work.git('update-index', '--add', '--cacheinfo', `160000,${work.git('-C', 'lib', 'rev-parse', 'HEAD')},lib`)
   work.git('commit', '-qm', 'with a submodule')
-  await noteReady(work.worktree.top) // it was filled by the set-up
+  await noteReady(work.worktree.top, ['lib']) // it was filled by the set-up
   const worktree = { ...work.worktree, base: work.git('rev-parse', 'HEAD') }
   const { status, findings } = await verify(
     work.request({ worktree }, { commands: { build: `${commit} second` } }),

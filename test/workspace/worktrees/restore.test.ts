@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openTasks } from '../../../src/tasks/tasks.ts'
+import { commitLeftovers } from '../../../src/workspace/verify/commit-leftovers.ts'
+import { openLate, readNote } from '../../../src/workspace/worktrees/worktree-note.ts'
 import { openWorktrees } from '../../../src/workspace/worktrees/worktrees.ts'
 import { openWorktreeFixture, write } from './worktree-fixture.ts'
 
@@ -44,6 +46,22 @@ test('that a worktree was made, removed and restored are events of its task', as
       ['worktree.removed', attempt],
     ],
   )
+})
+
+test('what git ignores and was staged by force is part of the work when its worktree comes back, so that no gate sees what no commit holds', async t => {
+  const world = await openWorktreeFixture(t, { files: { '.gitignore': 'planted\n' } })
+  const worktree = await world.make()
+  write(worktree.top, { 'planted/stub.js': 'stub\n', 'work.txt': 'work\n' })
+  world.gitIn(worktree.top, 'add', '-f', 'planted')
+  await world.remove(worktree)
+  const back = await openWorktrees(world.deps).restore('t-000001')
+  const done = await commitLeftovers(back)
+  assert.ok(done.ok)
+  assert.equal(world.gitIn(back.top, 'show', `${done.commit}:planted/stub.js`), 'stub\n')
+  world.gitIn(back.top, 'rm', '-r', '-q', '--cached', 'planted')
+  const isLate = await openLate(back.top, await readNote(back.top))
+  const { ino, ctimeMs } = statSync(join(back.top, 'planted/stub.js'))
+  assert.equal(isLate({ path: 'planted/stub.js', changed: ctimeMs, placed: 0, inode: ino }), true, 'it is no set-up')
 })
 
 test('what somebody put where a worktree was is not removed to bring it back', async t => {

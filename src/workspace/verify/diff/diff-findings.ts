@@ -1,4 +1,6 @@
-import { realpath } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
+import { encodeNames } from '../../../base/names.ts'
 import type { Finding } from '../../../domain/evidence.ts'
 import type { HashedObjects } from '../../git/check-objects.ts'
 import { git } from '../../git/git.ts'
@@ -15,6 +17,8 @@ export interface DiffRequest {
   head: string
   objects?: HashedObjects | undefined
   settings: DiffSettings
+  /** The folder with what was moved away from beside the tree. */
+  aside?: string | undefined
   /** Passed by callers that verify often: starting a judge takes some time. */
   judge?: JudgeDiff | undefined
   signal?: AbortSignal
@@ -27,14 +31,30 @@ export async function diffFindings({
   head,
   objects,
   settings,
+  aside,
   judge = judgeApart,
   signal,
 }: DiffRequest): Promise<Finding[]> {
   const change = await readChange({ directory, base, head, objects, signal })
   if (change === undefined)
     return [{ code: 'diff.unread', weight: 'block', text: `git cannot show the changes between ${base} and ${head}.` }]
-  return change.files.length + change.unread.length === 0 ? [EMPTY] : judge({ change, settings }, { signal })
+  if (change.files.length + change.unread.length === 0) return [EMPTY]
+  return [...(await judge({ change, settings }, { signal })), ...(await untrackedFindings(change, aside))]
 }
+
+/** Files that the work takes out of the repository and leaves on the disk, where the agent and its own runs of the tests still see them. */
+async function untrackedFindings({ files }: DiffChange, aside: string | undefined): Promise<Finding[]> {
+  const found: Finding[] = []
+  for (const { path, status } of aside === undefined ? [] : files) {
+    if (found.length === MOST_NAMED) break
+    if (status !== 'deleted' || !(await lstat(encodeNames(join(aside ?? '', path))).catch(() => undefined))) continue
+    const text = `${path} is no longer part of the repository and git ignores it now, but it is still on the disk, where no gate sees it: commit it, or delete it.`
+    found.push({ code: 'diff.ignored', weight: 'block', text, file: path })
+  }
+  return found
+}
+
+const MOST_NAMED = 10
 
 const EMPTY: Finding = {
   code: 'diff.empty',
