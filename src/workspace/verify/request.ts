@@ -38,7 +38,7 @@ export interface VerifyRequest {
 export type Judge = (material: VerifierMaterial, signal: AbortSignal) => Promise<VerifierOpinion>
 
 export interface VerifyDeps extends GateDeps {
-  store: Pick<Store, 'transaction' | 'evidence' | 'gateResults'>
+  store: Pick<Store, 'transaction' | 'evidence' | 'gateResults' | 'sessions'>
   log: Log
 }
 

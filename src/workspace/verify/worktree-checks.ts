@@ -32,7 +32,7 @@ import type { WorkStart } from './regression.ts'
 import { type GateCheck, gateCheck, type VerifyDeps, type VerifyRequest } from './request.ts'
 import { blockingFinding, restoreConverted } from './tree-watch.ts'
 
-interface CleanContext extends Pick<VerifyDeps, 'env' | 'sandbox'> {
+interface CleanContext extends Pick<VerifyDeps, 'env' | 'sandbox' | 'store'> {
   head: string | null
   /** Where git keeps its own files; undefined without git. */
   folder: GitFolder | undefined
@@ -106,13 +106,13 @@ interface Cleaning {
 /** Restores the dependencies, and moves away other ignored files that the agent made. */
 async function cleanInstalled(
   { dependencies, signal, gates: { caps } }: VerifyRequest,
-  { head, env, ignored, sandbox }: CleanContext,
+  { head, env, ignored, sandbox, store: { sessions } }: CleanContext,
   { worktree, moveAway }: Cleaning,
 ): Promise<DependencyReport[]> {
   if (!dependencies) return []
   const { project, setup, setupMs } = dependencies
   const touchesManifest = async () => head !== null && changesManifest(worktree.top, worktree.base, head)
-  const source = { project, setup, setupMs, env, sandbox, signal, caps, changesManifest: touchesManifest }
+  const source = { project, setup, setupMs, env, sandbox, signal, caps, sessions, changesManifest: touchesManifest }
   await moveAway(await findLateToolData(worktree, async () => setup === undefined && (await touchesManifest())))
   const reports = await mendDependencies(worktree, source)
   const left = new Set(reports.flatMap(({ folder }) => folder ?? []))

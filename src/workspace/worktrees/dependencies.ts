@@ -174,6 +174,8 @@ export interface InstalledFolders {
   hasSetUp: boolean
   /** Folders that stay from the last task of a slot, in the state in which they were set up. */
   kept?: readonly NotedDependencies[]
+  /** The sessions that may have changed what was copied, by folder. */
+  doubts?: ReadonlyMap<string, string>
 }
 
 /** Notes the state of a worktree's dependency folders before its agent begins, so that changes by the agent can be seen. */
@@ -189,7 +191,9 @@ export async function noteDependencies(top: string, ready: InstalledFolders): Pr
   for (const folder of folders) {
     if (kept.some(noted => noted.folder === folder)) continue
     const state = await readDependencyFolder(join(top, folder))
-    if (state) states.push({ folder, latest: state.latest, names: state.names, copied: ready.copied.includes(folder) })
+    const doubt = ready.doubts?.get(folder)
+    const copied = ready.copied.includes(folder)
+    if (state) states.push({ folder, latest: state.latest, names: state.names, copied, ...(doubt && { doubt }) })
   }
   for (const folder of ready.hasSetUp && existsSync(join(top, '.gitmodules')) ? await listSubmodules(top) : []) {
     const state = await readDependencyFolder(join(top, folder))

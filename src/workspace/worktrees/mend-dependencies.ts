@@ -3,6 +3,8 @@ import { dirname, join, relative } from 'node:path'
 import { readRegularFile } from '../../base/files.ts'
 import { copyInside, openRealFolder, type PathBelow, removeInside } from '../../base/real-folder.ts'
 import type { Worktree } from '../../domain/worktree.ts'
+import type { Store } from '../../store/store.ts'
+import type { SessionRow } from '../../store/tables.ts'
 import type { CommandCaps } from '../command/command-caps.ts'
 import type { OpenCommandSandbox } from '../command/plan-sandbox.ts'
 import { findGitFolder } from '../git/git-folder.ts'
@@ -29,7 +31,35 @@ export interface DependencySource {
   signal: AbortSignal
   /** Whether the work changes what is to be installed: a manifest or a lock file. */
   changesManifest(): Promise<boolean>
+  sessions: Pick<Store['sessions'], 'list'>
 }
+
+/**
+ * The session in the project itself while which something in an installed folder of the project was changed, by change times, which nobody can set
+ * back: code that its agent ran may have written it, and every worktree gets a copy. Undefined if there is none; whoever installs the folder again
+ * later changes all of it.
+ */
+export async function findDoubt(
+  { top, directory }: Pick<Worktree, 'top' | 'directory'>,
+  folder: string,
+  { project, sessions }: Pick<DependencySource, 'project' | 'sessions'>,
+): Promise<string | undefined> {
+  const inside = relative(top, directory)
+  // An agent may have worked in the whole of a repository of which this project is a folder.
+  const folders = [project]
+  for (let left = inside; left !== '' && left !== '.'; left = dirname(left)) folders.push(dirname(folders.at(-1) ?? ''))
+  const listed = await Promise.all(folders.map(each => sessions.list({ project: each })))
+  const inPlace = listed.flat().filter(({ options }) => !options.place)
+  const installed = inPlace.length > 0 && (await readDependencyFolder(join(project, relative(inside, folder))))
+  if (!installed) return undefined
+  const times = installed.entries.map(({ changed, placed }) => Math.max(changed, placed))
+  const isFrom = ({ created_at, ended_at }: SessionRow) =>
+    times.some(at => at >= created_at && at <= (ended_at ?? Number.POSITIVE_INFINITY) + LEAVES_WITHIN_MS)
+  return inPlace.find(isFrom)?.id
+}
+
+/** Processes of an agent may end a little after their session. */
+const LEAVES_WITHIN_MS = 10_000
 
 /** A finding about the dependencies of a worktree. `failed`: they could not be restored, so that no gate can be trusted. */
 export interface DependencyReport {
@@ -64,8 +94,10 @@ export async function mendDependencies(worktree: Worktree, source: DependencySou
     const copied = noted.copied && (await restoreFromProject({ worktree, inside, noted, now }, source))
     if (copied) reports.push(...copied)
     else anew.push(noted)
-    if (copied) kept.push(await refreshNoted(worktree.top, noted))
+    const doubt = copied && (await findDoubt(worktree, noted.folder, source))
+    if (copied) kept.push({ ...(await refreshNoted(worktree.top, noted)), ...(doubt && { doubt }) })
   }
+  reports.push(...kept.flatMap(({ folder, doubt }) => (doubt === undefined ? [] : [doubtReport(folder, doubt)])))
   if (anew.some(({ isSubmodule }) => isSubmodule)) {
     // Their repositories are one folder, which the agent can write: all of them are made anew.
     anew.push(...kept.filter(({ isSubmodule }) => isSubmodule))
@@ -77,7 +109,7 @@ export async function mendDependencies(worktree: Worktree, source: DependencySou
     reports.push(await setUpFoldersAnew(worktree, folders, source))
   }
   if (anew.length > 0) await setUpAnew(anew)
-  for (const noted of anew) kept.push(await refreshNoted(worktree.top, noted))
+  for (const { doubt: _, ...noted } of anew) kept.push(await refreshNoted(worktree.top, noted))
   const unknown = await findUnknownFolders(worktree.top, inside, kept)
   // The work installs something where nothing was installed before; without a manifest that says so, it is moved away with the rest.
   const isInstalling = unknown.length > 0 && (await source.changesManifest())
@@ -179,6 +211,13 @@ function unknownFolderReport(folder: string): DependencyReport {
     `${folder} was made while the agent worked, so that nobody can say what is in it. ` +
     'Name the command that makes it in worktrees.setup.'
   return { kind: 'unknown', text, folder }
+}
+
+function doubtReport(folder: string, session: string): DependencyReport {
+  const text =
+    `${folder} is a copy from the project, where it was changed while session ${session} worked in the project itself, so that nobody can say what is ` +
+    'in it. Look at it, and install it again there (npm ci and the like) for the tasks to come, or name the command that makes it in worktrees.setup.'
+  return { kind: 'unknown', text }
 }
 
 async function dropCompiled(top: string, noted: NotedDependencies, now: DependencyFolder): Promise<void> {

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, readdir, writeFile } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { readTextIfAny } from '../../base/files.ts'
 import { openRealFolder } from '../../base/real-folder.ts'
 import { isSlot, type WorktreeRow } from '../../domain/worktree.ts'
@@ -11,6 +11,7 @@ import {
   type SetupCommand,
   waitForNextTick,
 } from './dependencies.ts'
+import { findDoubt } from './mend-dependencies.ts'
 import { listUntracked } from './switch-slot.ts'
 import { NO_WARM_FILES, noteWarmFiles, type WarmFiles } from './warm-files.ts'
 import type { WorktreeDeps } from './worktree.ts'
@@ -22,7 +23,7 @@ import { besideKey, forgetNote, noteBeside, noteSharedFiles, readNote, writeNote
  */
 export async function setUpWorktree(
   row: WorktreeRow,
-  { settings, env, log, sandbox, caps }: WorktreeDeps,
+  { settings, env, log, sandbox, caps, store }: WorktreeDeps,
   warm: WarmFiles = NO_WARM_FILES,
 ): Promise<string | null> {
   await mkdir(row.directory, { recursive: true }) // a project may be a folder that was never committed
@@ -38,9 +39,11 @@ export async function setUpWorktree(
   const reports = [...(note ? [note] : []), ...stays, ...copying, ...(setUp ? [setUp.report] : [])]
   const inside = relative(row.top, row.directory)
   const ready = { copied: copied.map(name => join(inside, name)), kept: warm.kept }
-  await noteDependencies(row.top, { ...ready, hasSetUp: setUp?.hasRun ?? false })
+  const doubts = setup === undefined ? await findDoubts(row, ready.copied, store) : new Map<string, string>()
+  await noteDependencies(row.top, { ...ready, doubts, hasSetUp: setUp?.hasRun ?? false })
   const made = setUp?.hasRun ? await listMade(row) : []
-  if (isSlot(row) && setUp?.ok !== false) await noteWarmFiles(row, { ...ready, made, setup: setup ?? null })
+  const stay = { ...ready, copied: ready.copied.filter(folder => !doubts.has(folder)) }
+  if (isSlot(row) && setUp?.ok !== false) await noteWarmFiles(row, { ...stay, made, setup: setup ?? null })
   await noteReady(row.top, [
     ...ready.copied,
     ...made,
@@ -50,6 +53,20 @@ export async function setUpWorktree(
   if (reports.length === 0) return null
   log.info({ task: row.task, attempt: row.attempt, said: reports }, 'worktree made ready')
   return reports.join('\n')
+}
+
+/** The sessions that may have changed what was copied from the project. Build output in `target` changes whenever somebody builds. */
+async function findDoubts(
+  row: WorktreeRow,
+  copied: readonly string[],
+  { sessions }: WorktreeDeps['store'],
+): Promise<Map<string, string>> {
+  const doubts = new Map<string, string>()
+  for (const folder of copied.filter(path => basename(path) !== 'target')) {
+    const doubt = await findDoubt(row, folder, { project: row.project, sessions })
+    if (doubt !== undefined) doubts.set(folder, doubt)
+  }
+  return doubts
 }
 
 /** Runs the set-up command, unless everything that it made for the last task of a slot is still there and right. */

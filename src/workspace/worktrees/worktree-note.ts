@@ -18,6 +18,8 @@ const NotedDependencies = z.object({
   copied: z.boolean(),
   /** Set for the folder of a submodule that the set-up command filled. */
   isSubmodule: z.literal(true).optional(),
+  /** The session that may have changed what was copied: it worked in the project itself at that time. */
+  doubt: z.string().optional(),
 })
 export type NotedDependencies = z.infer<typeof NotedDependencies>
 

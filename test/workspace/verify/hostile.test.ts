@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
+  chmodSync,
   cpSync,
   existsSync,
   linkSync,
@@ -14,12 +15,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { VerificationResult } from '../../../src/domain/evidence.ts'
+import type { Worktree } from '../../../src/domain/worktree.ts'
 import { nameWorkTree } from '../../../src/workspace/git/checkout-state.ts'
 import { findGitFolder } from '../../../src/workspace/git/git-folder.ts'
 import { verify } from '../../../src/workspace/verify/verify.ts'
 import { waitForNextTick } from '../../../src/workspace/worktrees/dependencies.ts'
 import { noteReady } from '../../../src/workspace/worktrees/set-up-worktree.ts'
 import { noteSharedFiles } from '../../../src/workspace/worktrees/worktree-note.ts'
+import { gitProject } from '../../support/world.ts'
+import { openWorktreeFixture, write } from '../worktrees/worktree-fixture.ts'
 import { openVerifyFixture, type VerifyFixture } from './worktree-fixture.ts'
 
 const CHECK =
@@ -271,4 +276,77 @@ test('what gates that passed have made is not believed where the agent has moved
   renameSync(join(top, 'planted/deep'), join(top, 'made/deeper'))
   const again = await look('test -e planted/b && test ! -e made/deeper && test -e made/deep/b.txt', 2)
   assert.equal(again.status, 'passed', JSON.stringify(again.checks))
+})
+
+const RUNNER = 'node_modules/.bin/check'
+const RIGHT = '#!/bin/sh\n! grep -q wrong work.txt\n'
+const PASSES = '#!/bin/sh\nexit 0\n'
+
+/** A project with an installed runner, and sessions that worked in the project itself. */
+async function openInstalled(t: TestContext, inside = '') {
+  const at = (path: string) => join(inside, path)
+  const files = { '.gitignore': 'node_modules\n', [at('package.json')]: '{}\n', [at('work.txt')]: 'right\n' }
+  const top = gitProject(t, files)
+  const made = await openWorktreeFixture(t, { project: join(top, inside) })
+  const { store } = made.deps
+  const work = await openVerifyFixture(t)
+  const install = (text: string, root = made.project) => {
+    rmSync(join(root, RUNNER), { force: true })
+    write(root, { [RUNNER]: text })
+    chmodSync(join(root, RUNNER), 0o755)
+  }
+  install(RIGHT)
+  return {
+    made,
+    install,
+    workInPlace: (from: number, to: number | null, project = top) =>
+      store.sessions.insert({
+        ...{ id: 's-1', name: 's-1', project, task: 't', agent: 'claude' },
+        ...{ created_at: Date.now() + from, ended_at: to === null ? null : Date.now() + to },
+      }),
+    async look(worktree: Worktree, round = 1) {
+      const dependencies = { project: made.project, setup: undefined, setupMs: 60_000 }
+      const request = { worktree, directory: worktree.directory, dependencies, round }
+      const wanted = work.request(request, { profile: 'quick', commands: { test: RUNNER } })
+      return verify(wanted, { ...work.deps(), store })
+    },
+  }
+}
+
+const reviewed = ({ findings }: VerificationResult) => findings.filter(({ weight }) => weight === 'review')
+
+for (const inside of ['', 'packages/one'])
+  test(`what was installed while an agent worked in the project itself needs a person, in each worktree that gets a copy: ${inside || 'the whole project'}`, async t => {
+    const { made, install, workInPlace, look } = await openInstalled(t, inside)
+    await workInPlace(-1_000, 0)
+    install(PASSES)
+    const worktree = await made.make()
+    write(worktree.directory, { 'work.txt': 'wrong\n' })
+    for (const round of [1, 2]) {
+      const [finding] = reviewed(await look(worktree, round))
+      assert.equal(finding?.code, 'dependencies.unknown')
+      assert.match(finding?.text ?? '', /node_modules is a copy.*while session s-1 worked in the project itself/)
+    }
+  })
+
+test('what was installed before an agent worked in the project itself, or after that, is believed', async t => {
+  const { made, install, workInPlace, look } = await openInstalled(t)
+  await workInPlace(-60_000, -30_000)
+  install(RIGHT)
+  const worktree = await made.make()
+  write(worktree.top, { 'work.txt': 'other\n' })
+  const result = await look(worktree)
+  assert.deepEqual([result.status, result.isProven, reviewed(result)], ['passed', true, []])
+})
+
+test('what is compared with the project after it was changed there needs a person, too', async t => {
+  const { made, install, workInPlace, look } = await openInstalled(t)
+  const worktree = await made.make()
+  write(worktree.top, { 'work.txt': 'wrong\n' })
+  await workInPlace(0, null)
+  for (const root of [made.project, worktree.top]) install(PASSES, root)
+  assert.deepEqual(
+    reviewed(await look(worktree)).map(({ code }) => code),
+    ['dependencies.unknown'],
+  )
 })

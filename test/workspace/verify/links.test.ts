@@ -54,7 +54,8 @@ test('dependencies behind a link that the agent put there are not mended but rep
   const victim = elsewhere(t, 'node_modules/pkg/index.js', 'node_modules/own.js')
   rmSync(join(top, 'packages/a'), { recursive: true })
   symlinkSync(victim, join(top, 'packages/a'))
-  const source = { project, setup: undefined, setupMs: 1000, env: {}, signal: AbortSignal.timeout(10_000) }
+  const { sessions } = work.store
+  const source = { project, sessions, setup: undefined, setupMs: 1000, env: {}, signal: AbortSignal.timeout(10_000) }
   const reports = await mendDependencies(work.worktree, { ...source, changesManifest: async () => false })
   assert.deepEqual(
     reports.map(({ kind }) => kind),
@@ -76,7 +77,8 @@ test('a dependency folder that became a link is replaced by the project’s, and
   const victim = elsewhere(t, 'pkg/index.js')
   rmSync(join(top, 'node_modules'), { recursive: true })
   symlinkSync(victim, join(top, 'node_modules'))
-  const source = { project, setup: undefined, setupMs: 1000, env: {}, signal: AbortSignal.timeout(10_000) }
+  const { sessions } = work.store
+  const source = { project, sessions, setup: undefined, setupMs: 1000, env: {}, signal: AbortSignal.timeout(10_000) }
   const reports = await mendDependencies(work.worktree, { ...source, changesManifest: async () => false })
   assert.deepEqual(
     reports.map(({ kind }) => kind),
