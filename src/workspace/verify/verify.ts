@@ -51,7 +51,8 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
     if (cleaning.some(isBroken)) return await recordChecks(cleaning, subject, { request, deps })
     const watch = await watchTree(subject, request.worktree)
     const asRow = (check: GateCheck) => evidenceRow(check, subject, { request, deps })
-    const checks = await runAllGates({ request, deps, subject, objects, ignored, watch, asRow })
+    const store = cleaning.some(({ findings }) => findings.some(isForReview)) ? unkept(deps.store) : deps.store
+    const checks = await runAllGates({ request, deps: { ...deps, store }, subject, objects, ignored, watch, asRow })
     await watch?.end()
     const result = await recordChecks([...before, ...checks], subject, { request, deps })
     isPassed = result.status === 'passed'
@@ -59,6 +60,15 @@ export async function verify(request: VerifyRequest, deps: VerifyDeps): Promise<
   } finally {
     if (request.worktree) await endGates(request.worktree, { aside, began, isPassed })
   }
+}
+
+function isForReview({ weight }: Finding): boolean {
+  return weight === 'review'
+}
+
+/** Results of commands that ran with dependencies which a person has yet to accept count for this verification only. */
+function unkept({ gateResults }: VerifyDeps['store']): Pick<VerifyDeps['store'], 'gateResults'> {
+  return { gateResults: { ...gateResults, put: () => Promise.resolve() } }
 }
 
 /** Checks for changes that a person has to look at before any result can be trusted, unless they allow them by name. */

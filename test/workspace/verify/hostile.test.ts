@@ -285,7 +285,12 @@ const PASSES = '#!/bin/sh\nexit 0\n'
 /** A project with an installed runner, and sessions that worked in the project itself. */
 async function openInstalled(t: TestContext, inside = '') {
   const at = (path: string) => join(inside, path)
-  const files = { '.gitignore': 'node_modules\n', [at('package.json')]: '{}\n', [at('work.txt')]: 'right\n' }
+  const files = {
+    '.gitignore': 'node_modules\n',
+    [at('package.json')]: '{}\n',
+    [at('work.txt')]: 'right\n',
+    [at('run.sh')]: RUNNER,
+  }
   const top = gitProject(t, files)
   const made = await openWorktreeFixture(t, { project: join(top, inside) })
   const { store } = made.deps
@@ -307,7 +312,7 @@ async function openInstalled(t: TestContext, inside = '') {
     async look(worktree: Worktree, round = 1) {
       const dependencies = { project: made.project, setup: undefined, setupMs: 60_000 }
       const request = { worktree, directory: worktree.directory, dependencies, round }
-      const wanted = work.request(request, { profile: 'quick', commands: { test: RUNNER } })
+      const wanted = work.request(request, { profile: 'quick', commands: { test: 'sh run.sh' } })
       return verify(wanted, { ...work.deps(), store })
     },
   }
@@ -349,4 +354,20 @@ test('what is compared with the project after it was changed there needs a perso
     reviewed(await look(worktree)).map(({ code }) => code),
     ['dependencies.unknown'],
   )
+})
+
+test('a result of dependencies that a person has yet to accept does not count where they are in order', async t => {
+  const { made, install, workInPlace, look } = await openInstalled(t)
+  const session = await workInPlace(-1_000, 0)
+  install(PASSES)
+  const first = await made.make()
+  const second = await made.make({ task: 't-000002' })
+  write(first.top, { 'work.txt': 'wrong\n' })
+  assert.equal((await look(first)).status, 'passed')
+  await made.deps.store.sessions.update(session.id, { created_at: Date.now() - 60_000, ended_at: Date.now() - 30_000 })
+  install(RIGHT)
+  const third = await made.make({ task: 't-000003' })
+  write(third.top, { 'work.txt': 'wrong\n' })
+  assert.equal((await look(third)).status, 'failed')
+  assert.equal(reviewed(await look(second)).length, 1, 'a copy of before stays in doubt')
 })
