@@ -113,7 +113,7 @@ test('a yes to the checks agrees to nothing else that a project brings in', asyn
   const terminal = onTerminal(t, pcc, ['run', project])
   await terminal.see(/Run now:\s+pcc\s+gates\s+detect\s[\s\S]*\s--write\s+--trust\? \[Y\/n\]/)
   terminal.type('\r')
-  await terminal.see(/brings\s+in\s+more\s+than\s+these\s+commands[\s\S]*pcc trust/)
+  await terminal.see(/brings\s+in\s+more\s+than\s+this[\s\S]*pcc trust/)
   assert.match((await pcc.run(['trust', 'status', project])).stdout, /Not trusted/)
 })
 

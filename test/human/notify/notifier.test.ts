@@ -159,16 +159,16 @@ test('finished tasks that wait for the same checks are told in one message that 
   const escalations = openEscalations({ store: world.store, clock: { now: () => Date.now() } })
   world.start({ values: NTFY(ntfy.url), needs: () => listNeeds({ store: world.store }) })
   const finish = async (task: string) => {
-    const input = { task, untilChecked: true, fix: 'pcc trust /home/ann/shop' }
-    const about = { session_id: 's-1', project: '/home/ann/shop', task_id: null, target: task, normalised: task, input }
+    const input = { task, untilChecked: true, fix: 'pcc trust /usr/share' }
+    const about = { session_id: 's-1', project: '/usr/share', task_id: null, target: task, normalised: task, input }
     const { number: _, ...row } = { number: 0, ...AN_ESCALATION }
     await escalations.record({ ...row, ...about, kind: 'review', tool: 'accept', state: 'open' })
     await world.append({ actor: 'daemon', subject: 's-1', kind: 'session.noted', body: { text: `${task} waits` } })
   }
   await finish('t-000001')
   const { title, message } = (await ntfy.nth(1)).body
-  assert.equal(title, 'Review wanted · shop')
-  assert.match(message, /pcc review t-000001.*\nType: pcc trust \/home\/ann\/shop$/s)
+  assert.equal(title, 'Review wanted · share')
+  assert.match(message, /pcc review t-000001.*\nType: pcc trust \/usr\/share$/s)
   await finish('t-000002')
   await finish('t-000003')
   await world.park({}, 'Something else?')

@@ -122,7 +122,10 @@ test('agents search the code and the graph, and see nothing of what a rule keeps
 
 test('notes are ranked by the index, and those that it does not have are found by their words', async t => {
   const { call } = await session(t)
-  assert.match(await call('search', { query: 'why is an expired card refused' }), /\n```\nNotes:\nCards expire at noon: /)
+  assert.match(
+    await call('search', { query: 'why is an expired card refused' }),
+    /\n```\nNotes:\nCards expire at noon: /,
+  )
   mkdirSync(join(project, '.git/info'), { recursive: true })
   writeFileSync(join(project, '.git/info/exclude'), 'hidden-note.md\n')
   writeFileSync(join(project, '.perpetualcc/knowledge/hidden-note.md'), '---\ntitle: Zebra\n---\nStripes.\n')
