@@ -171,7 +171,7 @@ test('finished tasks that wait for the same checks are told in one message that 
   assert.match(message, /pcc review t-000001.*\nType: pcc trust \/usr\/share$/s)
   await finish('t-000002')
   await finish('t-000003')
-  await world.park({}, 'Something else?')
+  await world.park({ project: '/usr/share' }, 'Something else?')
   assert.match((await ntfy.nth(2)).body.title, /^Question \(decision 4\)/)
   await settled(world.store)
   assert.equal(ntfy.got.length, 2)
