@@ -13,6 +13,7 @@ import {
   judgeSteps,
 } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
+import { isHeaderForThisMachine } from '../programs/network.ts'
 import { judgeProgramText, judgeTasks } from '../programs/task-files.ts'
 import { judgeEmptied, judgeSilencing } from '../programs/tool-rule.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'
@@ -25,11 +26,11 @@ import { wasWritten } from './judge-file.ts'
 /** Judges one program call: resolves its name, finds the rule for it and applies the rule. */
 export function judgeCall(call: ProgramCall): undefined {
   const named = resolveName(call.head, call.scope, call.fence)
-  for (const arg of call.args)
-    if (arg.secret !== undefined && !TESTS.has(call.head.value))
-      call.say('secret.variable', 'HIGH', `${arg.secret} looks like a secret`, arg)
   if (named.is === 'unknown') return call.say('name.unknown', 'HIGH', `it is not known before it runs ${named.why}`)
   call.name = named.name
+  for (const arg of call.args)
+    if (arg.secret !== undefined && !TESTS.has(call.head.value) && !isHeaderForThisMachine(arg, call))
+      call.say('secret.variable', 'HIGH', `${arg.secret} looks like a secret`, arg)
   if (named.is !== 'program') judgeProgramFile(call, named.is === 'foreign-file')
   if (named.is === 'project-file') call.script(join(call.fence.boundary, named.path), call.head)
   const rule = findProgramRule(named.name)

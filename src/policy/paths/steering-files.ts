@@ -62,7 +62,7 @@ const AGENT_FOLDERS = [
   ...['cursor', 'windsurf', 'continue', 'aider', 'roo', 'cline', 'clinerules', 'kiro', 'amazonq'],
 ].join('|')
 const AGENT_SETTINGS =
-  /settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|(commands|agents|plugins|skills|rules|output-styles|workflows|steering)(\/.*)?|mcp\.json/
+  /settings.*|hooks(\/.*|\.json)?|config\..*|\.credentials.*|(commands|agents|plugins|skills|rules|output-styles|workflows|steering)(\/.*)?|mcp\.json|[^/]+\.(py|rb|pl|php|ps1|(ba|z)?sh|[cm]?[jt]s)/
     .source
 
 /** What an agent runs unasked wherever it finds it. */

@@ -114,13 +114,9 @@ function curl(call: ProgramCall): undefined {
 /** Whether a request goes to a server of the project. */
 function asksServer({ name, args }: ProgramCall, isServer: (address: string) => boolean = isOwnServer): boolean {
   const addresses = findOperands(args, CURL_VALUED)
-  const flags = args.filter(isFlag)
-  return (
-    name === 'curl' &&
-    addresses.length > 0 &&
-    addresses.every(({ value, known }) => known && isServer(value)) &&
-    flags.every(({ value }) => OWN_FLAGS.test(value))
-  )
+  const isPlain = args.filter(isFlag).every(({ value }) => OWN_FLAGS.test(value))
+  const isThere = addresses.length > 0 && addresses.every(({ value, known }) => known && isServer(value))
+  return name === 'curl' && isPlain && isThere
 }
 
 /** Whether such a request changes what an application of the project keeps: by its address, its headers and the data that it sends. */
@@ -241,14 +237,17 @@ function judgeSentData(call: ProgramCall): undefined {
     judgeAddressWord(call, arg)
     call.secret(arg)
     if (arg.substituted) call.say('net.send', 'HIGH', `${arg.text} sends what a command prints`, arg)
-    else if (!arg.known && !(HEADER.test(arg.text) && asksServer(call))) call.unknown(arg)
+    else if (!arg.known && !isHeaderForThisMachine(arg, call)) call.unknown(arg)
   }
   const { file, piped } = call.feed
   if (file) call.say('net.send', 'HIGH', `${file.text} is fed to ${call.name}`, file)
   else if (piped && !asksServer(call)) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
 }
 
-const HEADER = /^"[\w-]+: [^"`(]*"$/
+/** A header with a variable for a server on this machine: whoever listens there could read the variable itself. */
+export function isHeaderForThisMachine(arg: Arg, call: ProgramCall): boolean {
+  return /^"[\w-]+: [^"`(]*"$/.test(arg.text) && asksServer(call, value => LOOPBACK.test(value))
+}
 
 /** Judges the address in a word: the word itself, the value of a flag, or the value after `=`. */
 function judgeAddressWord(call: ProgramCall, arg: Arg): undefined {

@@ -29,6 +29,8 @@ test('what steers an agent or its guard is HIGH', () => {
     '/p/.claude/hooks/a.sh',
     '/p/.claude/hooks/a/b',
     '/p/.claude/hooks.json',
+    '/p/.claude/guard.py',
+    '/p/.claude/check.mjs',
     '/p/.claude/commands/a.md',
     '/p/.claude/commands/a/b.md',
     '/p/.claude/agents/a.md',
