@@ -65,7 +65,9 @@ function writePage(file: string, page: string): void {
     if (existing && !existing.isFile()) writeFileSync(path, page)
     else replaceFile(path, page, 0o600)
   } catch (error) {
-    throw error instanceof AppError ? error : usageError(messageOf(error))
+    if (error instanceof AppError) throw error
+    const { code } = error as NodeJS.ErrnoException
+    throw usageError(code === undefined ? messageOf(error) : `no file can be written there (${code})`)
   }
 }
 

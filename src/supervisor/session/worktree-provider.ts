@@ -111,7 +111,9 @@ export function openWorktreeProvider(deps: WorktreeProviderDeps): WorktreeProvid
       if (!('why' in made)) return made
       // If worktrees are only switched off, git has everything that was committed.
       const copy =
-        own.settings.mode === 'off' ? undefined : await copyProject(wanted, copying, { ...own, paths: deps.paths })
+        own.settings.mode === 'off'
+          ? undefined
+          : await copyProject({ ...wanted, why: made.why }, copying, { ...own, paths: deps.paths })
       return { why: made.why, copy, began: await hashWorkTree(wanted.project) }
     },
     async look({ project, task }, settings) {
@@ -182,7 +184,7 @@ async function reserveEmpty(
 }
 
 async function copyProject(
-  wanted: WorktreeRequest,
+  { why, ...wanted }: WorktreeRequest & { why: string },
   { signal, onBegin }: Copying,
   { paths, ...deps }: WorktreeDeps & Pick<WorktreeProviderDeps, 'paths'>,
 ): Promise<string> {
@@ -193,7 +195,7 @@ async function copyProject(
     signal,
     onBegin: async ({ files, bytes }: ProjectSize) => {
       const size = `${files} ${files === 1 ? 'file' : 'files'}, ${Math.ceil(bytes / 1_000_000)} MB`
-      await onBegin?.(`the project has no git and is copied before a task begins (${size})`)
+      await onBegin?.(`the project is copied before a task begins, because ${why} (${size})`)
     },
   }
   const snapshot = await snapshotCopy(request, deps)
