@@ -67,6 +67,22 @@ deploy:
     "const down = process.argv.indexOf('--down-to')\nif (down > 0) {\n  log('{') }; await client.query('drop schema public cascade')\n}\n",
   'db/again.mjs':
     "let down = process.argv.indexOf('--down-to')\ndown = 1\nif (down > 0) {\n  await client.query('drop schema public cascade')\n}\n",
+  'requirements.txt': 'gunicorn==22.0.0\nDjango==5.0.6\n',
+  'api/settings.py':
+    'REST_FRAMEWORK = {\n    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],\n    "PAGE_SIZE": 50,\n}\n',
+  'api/permissions.py':
+    'class IsStaff(BasePermission):\n    def has_permission(self, request, view):\n        user = request.user\n        return bool(user and user.is_staff)\n',
+  'api/views.py':
+    'def health(request):\n    return 0\n\n@login_required\ndef orders(request):\n    return 1\n\nclass Orders(View):\n    permission_classes = [IsAuthenticated]\n    page = 1\n',
+  'api/Orders.java':
+    'class Orders {\n  @PreAuthorize("hasRole(\'ADMIN\')")\n  public void all() {}\n  @PreAuthorize("hasRole(\'ADMIN\')")\n  public void one() {}\n}\n',
+  'api/routes.ts':
+    "app.get('/health', ok)\napp.get('/orders', requireAuth, list)\napp.post('/orders', requireAuth, add)\nregister({\n  authenticate: true,\n})\n",
+  'api/orders_controller.rb': 'class OrdersController < ApplicationController\n  def index\n  end\nend\n',
+  'api/web.php': "Route::get('/a', 'A')->middleware('auth');\nRoute::get('/b', 'B')->middleware('auth');\n",
+  'infra/main.tf':
+    'resource "aws_security_group" "db" {\n  ingress {\n    from_port   = 5432\n    cidr_blocks = ["10.0.0.0/16"]\n  }\n}\n',
+  'infra/k8s/service.yaml': 'spec:\n  loadBalancerSourceRanges:\n    - 10.0.0.0/8\n',
   'scripts/x.js': 'x',
   'scripts/report.js': 'x',
   'scripts/deploy.sh': '#!/bin/sh\nkubectl apply -f x\n',

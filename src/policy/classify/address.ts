@@ -43,7 +43,8 @@ export function judgeAddress(address: string): Reason {
     return { code: 'net.long', risk: 'MEDIUM', text: 'the address carries a lot of data' }
   if (carriesText(`${url.hostname} ${url.pathname}${url.search}${url.hash}`))
     return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries an encoded text' }
-  if (carriesLogin(address)) return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries a password' }
+  if (carriesLogin(address) || carriesKey(url))
+    return { code: 'net.data', risk: 'MEDIUM', text: 'the address carries a password' }
   if (actsOn(url)) return { code: 'net.change', risk: 'MEDIUM', text: `${address} sounds as if it changed something` }
   return { code: 'net.get', risk: 'MEDIUM', text: `it reads a page of ${url.hostname}` }
 }
@@ -53,6 +54,27 @@ function carriesLogin(address: string): boolean {
   const tail = /[?#;].*$/s.exec(address)?.[0] ?? ''
   return tail !== '' && decodeTwice(tail).some(text => LOGIN.test(text) || LOGIN_WITHIN.test(text))
 }
+
+/** Whether a value of the query or the fragment looks like a key, by its own words, by its signs or by whose it is. */
+function carriesKey({ search, hash }: URL): boolean {
+  return [search, hash].some(part =>
+    [...new URLSearchParams(part.slice(1))].some(([name, value]) => {
+      if (value.length < 12 || /[\s/]/.test(value)) return false
+      if (!SEARCHES.test(name) && KEY_WORD.test(value)) return true
+      if (value.length >= 16 && OWNER.test(name) && /[\d_-]/.test(value)) return true
+      const isMixed = value.length >= 24 && /^[\w+=.~-]+$/.test(value) && /\d/.test(value) && /[a-z]/.test(value)
+      return isMixed && /[A-Z]/.test(value) && !/^(list|v|h|id)$|^utm_/.test(name) && !/[a-z]{7}|[A-Z]{5}/.test(value)
+    }),
+  )
+}
+
+/** Names of what people look for, and where on a page. */
+const SEARCHES =
+  /^(q|query|s|search|terms?|keywords?|text|topic|title|tab|section|page|path|file|filename|view|slug|name|anchor|label|tags?|:~:text)$/i
+const KEY_WORD = /(^|[._-])(api-?keys?|keys?|tokens?|secrets?|passw(or)?ds?|credentials?)([._-]|$)/i
+/** Services whose keys programs hold, as the name of a value. */
+const OWNER =
+  /(^|[_-])(stripe|aws|gcp|azure|github|gitlab|gh|openai|anthropic|slack|twilio|sendgrid|mailgun|npm|pypi|heroku|datadog|sentry|django|jwt|db|database|postgres|redis|prod|live|sk|pk|key|env|dotenv|creds?|session|cookie)($|[_-])/i
 
 /** A text, and what it is once and twice decoded. A sign that is no code stays. */
 export function decodeTwice(text: string): string[] {

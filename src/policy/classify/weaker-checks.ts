@@ -79,6 +79,7 @@ export function explainWeakerChecks(path: string, made: WrittenChange): string[]
   if (guard && !isTest) found.push(`${guard} would be gone, which protects it`)
   else if (!isTest && (goesAroundGuard(change) || letsInByWord(change)))
     found.push('what protects it would be asked for nothing')
+  else if (!isTest && CODE.test(path) && opensDoor(path, change)) found.push('it would let in whom it kept out')
   return found
 }
 
@@ -269,6 +270,50 @@ function findLostGuard({ before, after, added, inserted, copied }: WrittenChange
   if (after !== undefined || inserted === undefined) return undefined
   const put = list(inserted)
   return list(added?.replaceAll('\\', '')).find(name => !put.includes(name))
+}
+
+const CODE = /\.([cm]?[jt]sx?|py|rb|php|java|kts?|scala|groovy|go|cs|exs?|rs|vue|svelte)$|^$|\{found\}/
+
+/** What lets in only those who are known, in the frameworks of many languages. */
+const DOORS =
+  /\b(IsAuthenticated\w*|IsAdminUser|Django\w*Permissions\w*|LoginRequired\w*|PermissionRequired\w*|UserPassesTestMixin|login_required|permission_required|user_passes_test|staff_member_required|jwt_required|auth_required|requires_auth|require_(login|auth\w*|role|admin|user)|requireAuth\w*|requireUser|requireRole|requireAdmin|isAuthenticated|ensureAuthenticated|ensureLoggedIn|authenticateToken|authenticate_(user|admin)!?|authorize_resource|load_and_authorize_resource|protect_from_forgery|verify_authenticity_token|PreAuthorize|PostAuthorize|RolesAllowed|Secured|UseGuards|ValidateAntiForgeryToken|RequireAuthorization|authenticated\(\)|hasRole|hasAuthority|hasAnyRole|get_current_(active_)?user|AuthMiddleware\w*|CsrfViewMiddleware|AuthenticationMiddleware|VerifyCsrfToken|jwtMiddleware|verifyJWT|verifyToken|ensure_authenticated)\b|\[Authorize\b|\bpassport\.authenticate\(|\bmiddleware\(\s*\[?\s*['"]auth\b|['"]auth(:\w+)?['"](?=\s*[,\]])|\b(authenticate|requireAuth|requiresAuth|isProtected|protected|auth)\s*:\s*(true|['"]\w+['"])|\bplug\s+:?(require_auth\w*|ensure_auth\w*)/g
+
+/** What lets in everybody where a rule for all of a class or a file kept them out. */
+const LEFT_OPEN =
+  /\bskip_before_action\s+:(authenticate|authorize|require|verify|ensure|login)|\bskip_authorization\b|\bwithoutMiddleware\(\s*\[?\s*['"]?(auth|csrf|\\?App|Verify|Authenticate)|\banyRequest\(\)\s*\.\s*permitAll|Matchers\(\s*"\/\*\*"\s*\)\s*\.\s*permitAll|\bcsrf\(\s*\)\s*\.\s*disable|\bcsrf\(\s*\w+\s*->\s*\w+\.disable|\bAbstractHttpConfigurer::disable|\bpermission_classes\s*=\s*[[(]\s*[\])]|\b(authenticate|requireAuth|requiresAuth|isProtected)\s*:\s*false/g
+
+/** A condition with a word that is written out. What a request may do is often told by its method. */
+const BY_WORD = /\bif\b(?=.*["'][^"'\n]{3,}["'])(?=.*(==|\bin\b|\w\(|\.eql))(?!.*\bmethod\b)/
+const LETS_IN = /\breturn\s*\(?\s*(True|true)\b/
+const DECIDES =
+  /\b(has_(object_)?permission|authorize\w*|authenticate\w*|canActivate|is_?(Allowed|allowed|Authori[sz]ed)|check_?(Permission|Access|auth)\w*|can_access|preHandle)\b|permission|(^|\/)auth/i
+
+/** Whether a change takes away what keeps people out while what it kept them from stays, or lets in by a word. */
+function opensDoor(path: string, { before, after, added, inserted, swaps, copied }: WrittenChange): boolean {
+  const count = (text = '', shape = DOORS) => text.slice(0, MAX_TEXT).match(shape)?.length ?? 0
+  if (swaps?.some(({ from, to }) => count(from) > count(to))) return true
+  if (after === undefined) return inserted !== undefined && count(added) > count(inserted)
+  if (before === undefined || copied) return false
+  const split = (text: string) =>
+    text
+      .slice(0, MAX_TEXT)
+      .split('\n')
+      .map(line => line.trim())
+      .filter(line => line !== '')
+  const had = split(before)
+  if (count(after, LEFT_OPEN) > count(before, LEFT_OPEN)) return true
+  const known = new Set(had)
+  const left = split(after)
+  const letsIn = (line: string, at: number) =>
+    !known.has(line) && line.length < 300 && BY_WORD.test(line) && LETS_IN.test(`${line} ${left[at + 1] ?? ''}`)
+  if (DECIDES.test(`${path}\n${before}`) && left.some(letsIn)) return true
+  if (count(after) >= count(before)) return false
+  return had.some((line, at) => {
+    const [prev, next = ''] = [had[at - 1], had[at + 1]]
+    if (count(line) === 0 || (prev !== undefined && count(prev) === 0 && !left.includes(prev))) return false
+    const places = left.flatMap((one, place) => (one === next ? [place] : []))
+    return (next === '' || places.length > 0) && !places.some(place => count(left[place - 1]) > 0)
+  })
 }
 
 /** Whether a path is by its name a test, or a folder of tests. */

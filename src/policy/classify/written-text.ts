@@ -1,5 +1,5 @@
 import type { Reason } from '../../domain/assessment.ts'
-import { findSecretPart } from '../paths/secret-files.ts'
+import { copiesSecret, findSecretPart, isSecretRule } from '../paths/secret-files.ts'
 import { SHADOWS } from '../paths/steering-files.ts'
 import { matchesWildcard } from '../paths/wildcard.ts'
 import type { Arg } from '../shell/args.ts'
@@ -102,16 +102,7 @@ const TEXTS: readonly TextShape[] = [
     code: 'write.opens',
     why: 'let in whoever knows a fixed word',
     guard: true,
-    shape: new RegExp(
-      `if\\s*\\(\\s*${INPUT}[^\\n]{0,60}===?\\s*['"][^'"]+['"]\\s*\\)\\s*\\{?\\s*return\\s+(await\\s+)?next\\(|\\bpass(word|wd)?\\s*={2,3}\\s*['"][^'"]{3,}['"]`,
-    ),
-  },
-  {
-    code: 'write.opens',
-    why: 'let in whoever knows a fixed word',
-    guard: true,
-    shape:
-      /\b(headers|cookies|query|searchParams)\b\s*(\??\.\s*(get\([^)\n]*\)|[\w-]+)|\[[^\]\n]+\])\s*={2,3}\s*['"][^'"\n]+['"]\s*\)+\s*\{?\s*return\s+(true\b|(await\s+)?next\()/,
+    shape: text => KNOWS_WORD.some(shape => shape.test(text)),
   },
   {
     code: 'write.opens',
@@ -137,6 +128,19 @@ const TEXTS: readonly TextShape[] = [
     shape:
       /\b(write\w*|append\w*|open|Write\w*|cp|copy\w*)\b[^;\n]{0,120}(\.(bashrc|zshrc|bash_profile|zshenv|profile)\b|\.ssh\b|authorized_keys|crontab|\.config\/autostart|LaunchAgents|\.git['"/, ]+hooks)/,
   },
+]
+
+/** A header, a cookie or a value of a query that is compared with a word which is written out, and then the request is let in. */
+const SENT = String.raw`\b(headers?|cookies?|query(_?params)?|searchParams|params|Header|META|GET|POST|args|get(Header|Parameter))\b["'\s\w.()[\]:?>$-]{0,60}?`
+const WORD = String.raw`\s*['"](?!XMLHttpRequest|(application|text|image)\/|true|false|yes|no|on|off|all|https?['"])[^'"\n]{3,}['"]`
+const LETS_IN = String.raw`(return\b\s*\(?(true|True|await\s+next\(|next\(|\$next)|(\w*[cC]hain\.doFilter|next(\.ServeHTTP)?)\()`
+const KNOWS_WORD = [
+  new RegExp(
+    `if\\s*\\(\\s*${INPUT}[^\\n]{0,60}===?\\s*['"][^'"]+['"]\\s*\\)\\s*\\{?\\s*return\\s+(await\\s+)?next\\(|\\bpass(word|wd)?\\s*={2,3}\\s*['"][^'"]{3,}['"]`,
+  ),
+  new RegExp(`${SENT}(={2,3}|\\.equals\\(|\\.eql\\?\\()${WORD}\\s*\\)*\\s*(\\{|:|then)?\\s*${LETS_IN}`),
+  new RegExp(`${WORD}\\s*(={2,3}|\\.equals\\()\\s*[\\w.>$-]{0,30}${SENT}\\)*\\s*[{:]?\\s*${LETS_IN}`),
+  new RegExp(`\\b(return\\s+true|next)\\s+if\\s+[\\w.]{0,30}${SENT}==${WORD}`),
 ]
 
 /** Code that runs what it fetches or decodes, in one statement. */
@@ -251,6 +255,7 @@ export function explainInfrastructure(change: WrittenChange): string | undefined
   if (EXPOSED.test(added)) return 'it takes the walls of a container away'
   const opened = OPENED.exec(added)
   if (opened) return `${opened[0]} opens it, or lets it be thrown away`
+  if (opensToAll(change)) return 'it lets in every address'
   const off = [...added.matchAll(GUARDED)].find(([, , , value]) => value === 'false')
   if (off) return `${off[0]} takes a guard away`
   const guards = (text = '') =>
@@ -260,6 +265,19 @@ export function explainInfrastructure(change: WrittenChange): string | undefined
   const lost = after === undefined ? undefined : guards(before).find(name => !kept.includes(name))
   return lost && `${lost} would be gone, which protects it`
 }
+
+/** Whether every address may connect where only some could, or to another port than those of pages. What goes out is not meant. */
+function opensToAll({ before, after, added, inserted }: WrittenChange): boolean {
+  const count = (shape: RegExp, text = '') => text.match(shape)?.length ?? 0
+  if (after === undefined) return count(EVERYBODY, inserted) > count(EVERYBODY, added)
+  if (count(EVERYBODY, after) <= count(EVERYBODY, before)) return false
+  if (count(RANGE, after) - count(EVERYBODY, after) < count(RANGE, before) - count(EVERYBODY, before)) return true
+  return [...after.matchAll(INGRESS)].some(([block]) => count(EVERYBODY, block) > 0 && !before?.includes(block))
+}
+const EVERYBODY = /(?<![\d.])0\.0\.0\.0\/0|["'\s[]::\/0/g
+const RANGE =
+  /(?<![\d.])\d{1,3}(\.\d{1,3}){3}\/\d{1,2}\b|["'\s[][\da-f:]*::\/\d{1,3}\b|\b(var|local|module|data)\.[\w.]*(cidr|range)\w*/g
+const INGRESS = /(\bingress\s*\{|\btype\s*=\s*"ingress")(?![^}]*\bfrom_port\s*=\s*(80|443|8080|8443)\b)[^}]*\}/g
 
 /** What opens a machine or a bundle in any file of settings. */
 export function explainExposed(path: string, added: string): string | undefined {
@@ -314,13 +332,6 @@ export function explainImage(change: WrittenChange): string | undefined {
   return /^[ \t]*USER\s+(root|0)\b/im.test(added) && !/^[ \t]*RUN\b/im.test(added)
     ? 'the image would run as root'
     : undefined
-}
-
-function copiesSecret(steps: string): boolean {
-  const lines = steps.match(/^[ \t]*(COPY|ADD)\s.*$/gim) ?? []
-  // Every project with a later Yarn copies its settings, which seldom hold a token.
-  const words = lines.flatMap(line => line.trim().split(/[\s"',[\]]+/)).filter(word => !word.endsWith('.yarnrc.yml'))
-  return words.some(word => !word.startsWith('--') && findSecretPart(word) !== undefined)
 }
 
 export function explainBundle(change: WrittenChange): string | undefined {
@@ -385,14 +396,3 @@ const HIDES_WORK = new RegExp(
   `${HIDES_CODE.source}|^/?(\\*\\*/)?(\\.github|\\.gitlab-ci\\.ya?ml|\\.circleci|\\.husky|codeowners|\\.pre-commit-config\\.ya?ml|jenkinsfile|dockerfile|makefile|package\\.json|[\\w.-]*lock(\\.(json|ya?ml))?|go\\.sum)(/.*)?$|(^|/|\\*)[\\w*]*([._-](test|spec)\\b|test_\\*)`,
   'i',
 )
-
-function isSecretRule(rule: string): boolean {
-  const name = rule.replace(/\/$/, '')
-  return (
-    !/\.(example|sample|template|dist)$/.test(name) &&
-    (findSecretPart(name.replaceAll('*', 'x')) !== undefined ||
-      /(^|[/.*_-])(env|envrc|secrets?|credentials?|pem|key|p12|pfx|jks|keystore|tfvars|tfstate|token)s?(\*|$|[/.])/i.test(
-        name,
-      ))
-  )
-}

@@ -188,3 +188,23 @@ export function globFindsSecret(pattern: string): boolean {
   }
   return false
 }
+
+/** Whether steps that build an image copy a file with secrets into it. */
+export function copiesSecret(steps: string): boolean {
+  const lines = steps.match(/^[ \t]*(COPY|ADD)\s.*$/gim) ?? []
+  // Every project with a later Yarn copies its settings, which seldom hold a token.
+  const words = lines.flatMap(line => line.trim().split(/[\s"',[\]]+/)).filter(word => !word.endsWith('.yarnrc.yml'))
+  return words.some(word => !word.startsWith('--') && findSecretPart(word) !== undefined)
+}
+
+/** Whether a rule of what git leaves out names secrets. */
+export function isSecretRule(rule: string): boolean {
+  const name = rule.replace(/\/$/, '')
+  return (
+    !/\.(example|sample|template|dist)$/.test(name) &&
+    (findSecretPart(name.replaceAll('*', 'x')) !== undefined ||
+      /(^|[/.*_-])(env|envrc|secrets?|credentials?|pem|key|p12|pfx|jks|keystore|tfvars|tfstate|token)s?(\*|$|[/.])/i.test(
+        name,
+      ))
+  )
+}

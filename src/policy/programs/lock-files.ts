@@ -97,11 +97,47 @@ function findLookAlike(call: ProgramCall, name: string, registry: Registry): str
   const manifest =
     registry === 'npm' ? foldersAbove(call).map(folder => readText(call, join(folder, 'package.json'))) : []
   const own = manifest.flatMap(text => [...(text ?? '').matchAll(/"((?:@[\w.-]+\/)?[\w.-]{5,})"\s*:\s*"[\^~\d]/g)])
+  const listed = registry === 'python' ? listRequirements(call) : []
   // `lodahs-utils` looks like a part of lodash.
-  const [, base = name] =
-    /^(.{5,}?)[-_.](utils?|js|ts|node|core|cli|helpers?|plus|lib|tools?|pro|fixed|next|v?\d+)$/.exec(name) ?? []
-  return [...popular, ...own.map(([, one = '']) => one)].find(
-    one => one.length > 4 && [name, base].some(each => isNear(each.toLowerCase(), one)),
+  const [, base = name, end = ''] =
+    /^(.{5,}?)[-_.](utils?|js|ts|node|core|cli|helpers?|plus|lib|tools?|pro|fixed|next|patched|official|secure|latest|new|v?\d+)$/.exec(
+      name,
+    ) ?? []
+  const stem = base.toLowerCase()
+  const [first = ''] = name.toLowerCase().split(/[-_.]/)
+  return [...popular, ...own.map(([, one = '']) => one), ...listed].find(
+    one =>
+      one.length > 4 &&
+      one !== name.toLowerCase() &&
+      ([name.toLowerCase(), stem].some(each => isNear(each, one)) ||
+        (first.length > 4 && first.length === one.length && isSwapped(first, one)) ||
+        (stem === one && LURES.test(end)) ||
+        new RegExp(`^${RegExp.escape(one)}[-_.]?\\d$`).test(name.toLowerCase())),
+  )
+}
+
+/** What is put behind the name of a package to look like a better one. */
+const LURES = /^(fixed|patched|official|secure|latest|new|pro|plus)$/
+
+/** The packages of the project in Python, by its lists of requirements. */
+function listRequirements(call: ProgramCall): string[] {
+  return foldersAbove(call).flatMap(folder =>
+    ['requirements.txt', 'requirements-dev.txt', 'dev-requirements.txt', 'pyproject.toml'].flatMap(file =>
+      [
+        ...(readText(call, join(folder, file)) ?? '').matchAll(
+          /^[ \t"']*([A-Za-z][\w.-]{4,})(?=\s*(\[[\w,]*\])?\s*[=<>~!]=)/gm,
+        ),
+      ].map(([, one = '']) => one.toLowerCase()),
+    ),
+  )
+}
+
+/** Whether two words differ in the order of two letters that stand together. */
+function isSwapped(one: string, other: string): boolean {
+  let at = 0
+  while (at < one.length && one[at] === other[at]) at++
+  return (
+    one !== other && one[at] === other[at + 1] && one[at + 1] === other[at] && one.slice(at + 2) === other.slice(at + 2)
   )
 }
 
@@ -110,8 +146,9 @@ function isNear(one: string, other: string): boolean {
   let at = 0
   while (at < one.length && one[at] === other[at]) at++
   const [rest, wanted] = [one.slice(at), other.slice(at)]
-  const isSwapped = rest[0] === wanted[1] && rest[1] === wanted[0] && rest.slice(2) === wanted.slice(2)
-  return rest.slice(1) === wanted || rest === wanted.slice(1) || rest.slice(1) === wanted.slice(1) || isSwapped
+  return (
+    rest.slice(1) === wanted || rest === wanted.slice(1) || rest.slice(1) === wanted.slice(1) || isSwapped(one, other)
+  )
 }
 
 /** The same for a program that is fetched and run if it is not installed. */

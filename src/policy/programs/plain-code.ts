@@ -192,7 +192,7 @@ function staysPlain(text: string, isMember: (name: string) => boolean): boolean 
 }
 
 /** A text that takes the place of another one, both written out. */
-const REPLACES = /\.\s*replace\s*\(\s*('[^'\\\n]*'|"[^"\\\n]*")\s*,\s*('[^'\\\n]*'|"[^"\\\n]*")\s*\)/g
+const REPLACES = /\.\s*replace\s*\(\s*('[^'\\\n]*'|"[^"\\\n]*")\s*,\s*('[^'\\\n]*'|"[^"\\\n]*")\s*(?:,\s*1\s*)?\)/g
 
 function loadsOnly(bare: string, isMember: (name: string) => boolean): boolean {
   const lines = bare.match(/(?<![.\w])(import|from)\b[^\n;]*/g) ?? []
@@ -324,10 +324,14 @@ export function judgeEdits(call: ProgramCall, code: Arg): boolean {
     return false
   const files = paths.map(path => deriveArg(path, code))
   if (!files.every(file => staysInSandbox(file, call))) return false
+  const swaps = [...value.matchAll(REPLACES)].map(([, a = '', b = '']) => ({
+    from: a.slice(1, -1),
+    to: b.slice(1, -1),
+  }))
   for (const file of files) {
     call.path(file, 'write')
     noteWritten(file, call)
-    call.change(file, () => ({ after: undefined, inserted: readInsertions(value) }))
+    call.change(file, () => ({ after: undefined, inserted: readInsertions(value), swaps }))
   }
   call[files.every(file => isOwnFile(file, call)) ? 'settle' : 'hold'](
     'code.edits',
