@@ -84,7 +84,7 @@ test('an everyday script is not stopped', () => {
     '',
   ]
   for (const text of rows) {
-    const { risk, reasons } = assess('bash x.sh', { 'x.sh': text })
+    const { risk, reasons } = assess('bash scripts/x.sh', { 'scripts/x.sh': text })
     assert.equal(risk, 'MEDIUM', `${text}: ${reasons[0]?.text}`)
     assert.deepEqual(
       reasons.map(reason => reason.code),
@@ -178,4 +178,56 @@ test('a dangerous line is found wherever it is put among harmless ones', () => {
     ),
     { numRuns: 200 },
   )
+})
+
+test('a script that goes to its own folder is read there, and what it does only with a word counts with that word', () => {
+  const clean = [
+    '#!/bin/bash',
+    '# With --all it also removes uploads.',
+    'set -euo pipefail',
+    'cd "$(dirname "$0")/.."',
+    'rm -rf web/dist worker/bin api/.pytest_cache',
+    'find api -name __pycache__ -type d -prune -exec rm -rf {} +',
+    'if [[ "${1:-}" == "--all" ]]; then',
+    '  rm -rf var',
+    '  docker compose down -v',
+    'fi',
+    '',
+  ].join('\n')
+  const files = {
+    'scripts/clean.sh': clean,
+    'scripts/build.sh':
+      '#!/bin/bash\nset -e\ncd "$(dirname "${BASH_SOURCE[0]}")/.."\n.venv/bin/python -m compileall -q api\n',
+    'scripts/link.sh': clean.replace('set -euo pipefail', 'ln -s /home/u/work worker'),
+    'scripts/words.sh': clean.replace('set -euo pipefail', 'set -- --all'),
+    'scripts/part.sh': `${clean.replace('set -euo pipefail', 'go() {')}}\ngo --all\n`,
+    'scripts/other.sh': '#!/bin/bash\ncd "$(dirname "$0")/../.."\n./x/tool\n',
+    'scripts/src.sh': '#!/bin/bash\ncd "$(dirname "$0")/.."\nrm -rf src\n',
+    'scripts/find.sh': '#!/bin/bash\nfind src -name "*.ts" -type f -prune -exec rm -rf {} +\n',
+    '.gitignore': 'dist/\nworker/bin/\nvar/\n.env.*\n!.env.example\n',
+    '.git/index': 'DIRC\0\0\0\x02 src/app.ts\0',
+    Makefile: 'clean:\n\tscripts/clean.sh\nall:\n\tscripts/clean.sh --all\n',
+    'var/a': 'x',
+  }
+  const risk = (command: string, more = {}) => assess(command, { ...files, ...more }).risk
+  for (const command of ['scripts/clean.sh', 'bash scripts/clean.sh', 'make clean', 'scripts/build.sh'])
+    assert.notEqual(risk(command), 'HIGH', command)
+  for (const command of [
+    'scripts/clean.sh --all',
+    'make all',
+    'bash scripts/clean.sh --all',
+    'scripts/clean.sh "$WHAT"',
+    'echo --all | xargs scripts/clean.sh',
+    'set -- --all; . scripts/clean.sh',
+    'source scripts/clean.sh',
+    'scripts/link.sh',
+    'scripts/words.sh',
+    'scripts/part.sh',
+    'scripts/other.sh',
+    'scripts/src.sh',
+    'scripts/find.sh',
+  ])
+    assert.equal(risk(command), 'HIGH', command)
+  assert.equal(risk('scripts/clean.sh', { '.gitignore': 'dist/\nworker/bin/\n!worker/bin/\n' }), 'HIGH')
+  assert.equal(risk('scripts/clean.sh', { '.git/index': 'DIRC\0\0\0\x02 worker/bin/tool\0' }), 'HIGH')
 })

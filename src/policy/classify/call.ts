@@ -80,6 +80,8 @@ export interface ReadLines {
   name: string
   /** The folder in which they run, if it is not the current one. */
   cwd?: string
+  /** Set if they are a whole script, which `id` names. */
+  whole?: true
   /** Each text is read by a shell of its own; `line` is the number of its first line. */
   lines: readonly { text: string; line?: number }[]
   /**

@@ -2,16 +2,31 @@ import type { Piece, Reason } from '../../domain/assessment.ts'
 import type { Fence } from '../paths/fence.ts'
 import type { ReadLines } from './call.ts'
 
-/** The text of a shell script; `undefined` if it cannot be read, is no text, or another program runs it. */
-export function readScript(path: string, fence: Fence): string | undefined {
+/**
+ * The text of a shell script; `undefined` if it cannot be read, is no text, or another program runs it. `argv` are the words of the call, if they are all
+ * that the script gets.
+ */
+export function readScript(path: string, fence: Fence, argv?: readonly string[] | false): string | undefined {
   // Maven's wrapper downloads and unpacks Maven, and is part of most Java projects.
   if (/(^|\/)mvnw$/.test(path)) return undefined
   const found = fence.look?.(path)
   if (found?.is !== 'file' || found.bytes.includes(0)) return undefined
   const text = found.bytes.toString('utf8')
   const [, program] = /^#!\s*(.*)/.exec(text) ?? []
-  return program === undefined || SHELL_LINE.test(program) ? text : undefined
+  if (program !== undefined && !SHELL_LINE.test(program)) return undefined
+  const isAlone =
+    argv &&
+    /^((ba|z|da)?sh|[\w./-]+\/[\w.-]+)$/.test(argv[0] ?? '') &&
+    path.endsWith(`/${argv.at(-1)?.replace(/^(\.{0,2}\/)+/, '')}`)
+  return isAlone && !SETS_WORDS.test(text) ? text.replace(ASKED, found => found.replace(/.*/g, '')) : text
 }
+
+/** What may give a script other words than its call has, or words to a part of it. */
+const SETS_WORDS =
+  /\bset\b(?![ \t]+[-+][a-zA-Z]+([ \t]+(pipefail|errexit|nounset))?[ \t]*$)|<<|\(\s*\)|\b(function|source|eval|(?<!-)exec|getopts|shopt)\b|^[ \t]*\.[ \t]/m
+/** A part of a script that runs only with a word in its call: `if [[ "${1:-}" == "--all" ]]; then`. */
+const ASKED =
+  /^if \[\[? "\$(1|\{1(:-)?\})" ==? "?--[a-z][a-z-]*"? \]\]?; then\n((?!.*\b(if|fi|else|elif|case|done|esac)\b)[ \t]+.*\n)+fi$/gm
 
 const SHELL_LINE = /(^|[/\s])(ba|da|z|k|mk|a|ya)?sh(\s|$)/
 
@@ -69,8 +84,10 @@ const LEAKS =
 function isOrdinary(reason: Reason, { text, source }: WalkedText): boolean {
   const { code, at } = reason
   if (code === 'name.unknown') return at === undefined || !/\$\(|`/.test(text.slice(...at))
+  // The same as if it was typed, unless another line could lead it elsewhere.
+  if (code === 'file.delete' && reason.own && !/\b(ln|mv|mount|cp|rsync|tar|unzip|IFS)\b/.test(text)) return true
   if (code === 'file.delete')
-    return at !== undefined && (removesBuild(text, at[0], source) || (isStep(source) && findsBuild(text, at[0])))
+    return at !== undefined && (removesBuild(text, at[0], source) || findsBuild(text, at[0], isStep(source)))
   // Steps of a build often make a file executable, or hold a short program where others have a file: both may be run anyway.
   // Of a program that the policy does not know, flags and words like `-f` and `format` say little in them.
   if (code === 'file.mode') return isStep(source) && at !== undefined && makesExecutable(text, at[0])
@@ -115,14 +132,19 @@ function removesBuild(text: string, from: number, source: ReadLines): boolean {
 }
 
 /** Whether the command around this place is a `find` for what compilers and test runners leave behind. */
-function findsBuild(text: string, from: number): boolean {
+function findsBuild(text: string, from: number, isOfStep: boolean): boolean {
   const start = Math.max(0, ...[...text.slice(0, from).matchAll(/[;&|\n]/g)].map(({ index }) => index + 1))
   const [command = ''] = /^[^&|\n]*/.exec(text.slice(start)) ?? []
-  return FINDS_BUILD.test(command.trim()) && !/\s-(o|or|not)\s|!/.test(command)
+  const shape = isOfStep ? FINDS_BUILD : FINDS_CACHE
+  return shape.test(command.trim()) && !/\s-(o|or|not)\s|!/.test(command)
 }
 
+/** Caches of Python, which no other program makes by these names. */
+const FINDS_CACHE =
+  /^find\s+(\.|[A-Za-z][\w/-]*)\s+(-type\s+d\s+)?-name\s+["']?(__pycache__|\.(pytest|mypy|ruff)_cache)["']?\s+(-type\s+d\s+)?(-prune\s+)?-exec\s+rm\s+-rf?\s+["']?\{\}["']?\s+(\+|\\;)(\s+2>\s*\/dev\/null)?$/
+
 const FINDS_BUILD =
-  /^find\s+(\.|\w[\w./-]*)\s+(-type\s+[df]\s+)?-name\s+["']?(\*\.(pyc|pyo|o|a|so|d|class|gcno|gcda|egg-info|tsbuildinfo)|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\*~|node_modules|dist)["']?\s+(-prune\s+)?(-delete|-exec\s+rm\s+(-[rf]+\s+)?["']?\{\}["']?\s+(\+|\\;))$/
+  /^find\s+(\.|\w[\w./-]*)\s+(-type\s+[df]\s+)?-name\s+["']?(\*\.(pyc|pyo|o|a|so|d|class|gcno|gcda|egg-info|tsbuildinfo)|__pycache__|\.pytest_cache|\.mypy_cache|\.ruff_cache|\*~|node_modules|dist)["']?\s+(-type\s+[df]\s+)?(-prune\s+)?(-delete|-exec\s+rm\s+(-[rf]+\s+)?["']?\{\}["']?\s+(\+|\\;))$/
 
 /** A path that stays below the current folder. */
 const PLAIN_PATH = /^(\.\/)?[\w*@][\w.*@-]*(\/[\w*@][\w.*@-]*)*\/?$/

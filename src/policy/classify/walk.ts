@@ -287,9 +287,9 @@ export class CommandWalker {
 
   /** Walks a script file as if its lines had been typed. A file that cannot be read changes nothing. */
   #file(path: string, file: Arg, state: WalkState): undefined {
-    if (!mayFollow(path, state)) return
-    const text = readScript(path, this.#fence)
-    if (text !== undefined) this.#lines({ id: path, name: file.text, lines: [{ text, line: 1 }] }, file, state)
+    const text = mayFollow(path, state) ? readScript(path, this.#fence, state.depth < 1 && state.piece.argv) : undefined
+    if (text === undefined) return
+    this.#lines({ id: path, name: file.text, whole: true, lines: [{ text, line: 1 }] }, file, state)
   }
 
   /**
@@ -361,7 +361,7 @@ export class CommandWalker {
     return source.lines.flatMap(({ text, line }) => {
       const parsed = parseShell(text)
       const piece: Piece = { text, risk: 'LOW', at: parsed.script.at, reasons: [], pieces: [] }
-      const scope = { ...childScope(state.scope), tainted: false }
+      const scope = { ...childScope(state.scope), tainted: false, script: source.whole && source.id }
       if (source.cwd !== undefined) scope.cwd = source.cwd
       const walk = new CommandWalker(text, this.#fence, budget)
       walk.#script(parsed, { piece, scope, feed: NO_INPUT, depth: 0, files })

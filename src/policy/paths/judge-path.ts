@@ -263,7 +263,11 @@ function isIgnoredOutput(relative: string, { boundary, look }: Fence): boolean {
     .toString('utf8')
     .split('\n')
     .map(line => line.trim().replace(/^\/|\/$/g, ''))
-  return lines.includes(relative) && !lines.some(line => line.startsWith('!'))
+  // A file below a folder that is left out cannot be taken in again, but the folder can.
+  const name = relative.slice(relative.lastIndexOf('/') + 1)
+  return (
+    lines.includes(relative) && !lines.some(line => line.startsWith('!') && (/[*?[]/.test(line) || line.includes(name)))
+  )
 }
 
 /** Whether git keeps a file, or one below a folder that ends in a slash; `undefined` if its index cannot be read. */

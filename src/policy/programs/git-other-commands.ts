@@ -303,4 +303,4 @@ const MANY_TESTS = 3
 
 /** Patterns for keys of git that hold no password. */
 const HARMLESS_KEYS =
-  /^\^?(branch|user|alias|core|init|pull|push|merge|rebase|diff|color|commit|fetch|rerere|log|status|submodule)(\\?\.[\w.*\\-]*)?\$?$/
+  /^\^?((branch|user|alias|core|init|pull|push|merge|rebase|diff|color|commit|fetch|rerere|log|status|submodule)|\(((branch|remote|user|core|pull|push|diff)(\||(?=\))))+\))(\\?\.[\w.*\\-]*)?\$?$/

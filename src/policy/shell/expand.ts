@@ -274,10 +274,16 @@ function readPrinted(bit: Extract<WordPart, { is: 'substitution' }>, scope: Shel
   if (bit.how !== '$(' || node?.is !== 'command' || second !== undefined || scope.tainted) return undefined
   if (node.assigns.length > 0 || node.redirects.length > 0) return undefined
   const [name, ...words] = node.words.map(literal)
+  const [, file, third] = node.words
+  if (name === 'dirname' && scope.script !== undefined && !scope.defined.has(name) && third === undefined)
+    return OWN_FILE.test(file?.text ?? '') ? plain(scope.script.replace(/\/[^/]*$/, '')) : undefined
   if (name === undefined || scope.defined.has(name) || !words.every(word => word !== undefined)) return undefined
   const text = name === 'date' ? printDate(words) : printText(name, words)
   return text === undefined ? undefined : plain(text.replace(/\n+$/, ''))
 }
+
+/** The name of the script itself. */
+const OWN_FILE = /^"?(\$0|\$\{0\}|\$BASH_SOURCE|\$\{BASH_SOURCE(\[0\])?\})"?$/
 
 /** Whether a script is one command, or one pipe, that lists files of the project. */
 function isList(body: readonly ShellNode[], scope: ShellScope): boolean {

@@ -42,6 +42,8 @@ export interface ShellScope {
   spelled: Map<string, string | undefined>
   /** Variables that may hold a text from outside. */
   outside: Set<string>
+  /** The script that is read, if it runs as one: `$0` names it. */
+  script?: string | undefined
   /** Set while a command runs in a container of the project's own compose file. */
   contained?: boolean
   /** Folders in /tmp that the same command has made. */

@@ -305,7 +305,7 @@ const BUILDS_IMAGE = /^(docker|podman) (build|buildx build|compose build) /
 const PAGE =
   /(^|\/)(\.(git|docker|npm|prettier|eslint)ignore|LICENSE|CHANGELOG|README|[\w@.-]+\.(md|mdx|txt|rst|adoc|csv|svg))$/
 /** A program of the project by its path. */
-const OWN_PROGRAM = /^\.\/[\w@-][\w@./-]*$/
+const OWN_PROGRAM = /^(\.\/|(?=[\w@-]+\/))(?!.*\.\.)[\w@-][\w@./-]*$/
 
 const CODE_FILE =
   /^(\.\/)?(src|lib|test|tests|spec|app|components|internal|pkg|cmd|packages)\/([\w-][\w.-]*\/)*[\w-]+(\.(test|spec))?\.(ts|tsx|jsx|mts|js|go|rs|java|kt|py|vue|svelte|css|scss|rb|c|h|cc|cpp|hpp|cs|php|swift|ex|exs)$/
