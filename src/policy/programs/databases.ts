@@ -7,6 +7,7 @@ import { callsMore } from './data.ts'
 import { findRunText, findShellText } from './interpreter-rule.ts'
 import { always, named, type VerbRow, verbs } from './rule-builders.ts'
 import { comesFromNetwork, judgeInline } from './run-code.ts'
+import { judgeTrial } from './task-files.ts'
 
 /** SQL and the like that loses data or reaches outside of the database. */
 const DESTROYS =
@@ -327,7 +328,7 @@ export const MIGRATION_TOOLS: ProgramRules = {
         'empties or rolls back a database',
       ],
       [
-        /^(test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate|revision|make:\S+|migrate:(make|status|list)|migration:(generate|create)|migrations?:(status|make|list)|route:list|serve|migrate add|migration (generate|list)|new|create|show_urls|makemessages|compilemessages|sqlmigrate|showmigrations|assets:(precompile|clean)|webpacker:compile|initializers|middleware|about|tmp:clear|log:clear|dev:cache|annotate\S*|queue:failed|schedule:list|event:list|config:clear|cache:clear|view:clear|route:clear|optimize:clear|storage:link|(test|spec|lint):(all|unit|units|feature|features|integration|system|models|controllers|helpers|requests|jobs|views|lib|prepare|coverage|parallel|fix|erb|ruby|js|css)|loaddata fixtures\/[\w./-]+|i18n:\S+)( |$)/,
+        /^(help( \w+)?$|test|spec|runserver|makemigrations|collectstatic|startapp|server|s|generate|g|routes|about|check|--version|status|db:version|db:migrate:status|list|zeitwerk:check|stats|notes|showmigrations|inspectdb|current|history|heads|lint|diff|info|validate|revision|make:\S+|migrate:(make|status|list)|migration:(generate|create)|migrations?:(status|make|list)|route:list|serve|migrate add|migration (generate|list)|new|create|show_urls|makemessages|compilemessages|sqlmigrate|showmigrations|assets:(precompile|clean)|webpacker:compile|initializers|middleware|about|tmp:clear|log:clear|dev:cache|annotate\S*|queue:failed|schedule:list|event:list|config:clear|cache:clear|view:clear|route:clear|optimize:clear|storage:link|(test|spec|lint):(all|unit|units|feature|features|integration|system|models|controllers|helpers|requests|jobs|views|lib|prepare|coverage|parallel|fix|erb|ruby|js|css)|loaddata fixtures\/[\w./-]+|i18n:\S+)( |$)/,
         'MEDIUM',
         'tool.other',
         'looks at the project',
@@ -370,6 +371,7 @@ function migrations(rows: VerbRow[]): ProgramRule {
       call.say('script.run', 'MEDIUM', `${call.name} runs a program text with the project loaded`)
       return judgeInline({ ...call, name: 'python3' }, text)
     }
+    if (/^manage\.py$/.test(call.name) && judgeTrial(call)) return
     const program = findRunText(call)
     if (program) judgeInline(call, program)
     else if (/^(runner|r|tinker)$/.test(call.args[0]?.value ?? ''))

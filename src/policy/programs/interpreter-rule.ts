@@ -46,7 +46,8 @@ export function interpreter(language: Language): ProgramRule {
       call.say('file.delete', 'HIGH', 'a program that prints nothing empties the files', code.value)
     if (code?.value && /^perl/.test(call.name) && SUBSTITUTES.test(code.value.value) && code.value.known)
       return call.say('code.plain', 'MEDIUM', 'a program for perl that replaces text', code.value)
-    if (code?.value?.known && /^perl/.test(call.name) && PICKS_LINES.test(code.value.value) && args.every(isFilterFlag))
+    const looks = code?.value && (PICKS_LINES.test(code.value.value) || COUNTS_LINES.test(code.value.value))
+    if (looks && code?.value?.known && /^perl/.test(call.name) && args.every(isFilterFlag))
       return call.say('code.plain', 'MEDIUM', 'a program for perl that prints some of the lines', code.value)
     if (code)
       return code.value
@@ -123,6 +124,10 @@ const SUBSTITUTES = new RegExp(
 /** `print if /x/`, `print "$1\n" if /a(.*)/`, `print if $. < 10`, without code in a pattern. */
 const PICKS_LINES =
   /^\s*(if\s*\()?\s*print(\s+"(\$([1-9&_.]|ARGV\b)(?![[{]|->)|[\w ,.:;=-]|\\[nt])*")?\s+(if|unless)\s+(!?\s*\/((?![?*]\s*\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/[imsx]*|\$\.\s*[<>=]=?\s*\d+|\d+\s*\.\.\s*\d+)\s*;?\s*(close\(?\s*ARGV\s*\)?\s+if\s+eof\s*;?\s*)?$/
+
+/** `$n++ if /x/; END { print $n }`, `$n += () = /x/g; …`, `$n += $F[2]; …`. */
+const COUNTS_LINES =
+  /^\s*\$[a-z]\w*\s*(\+\+\s+(if|unless)\s+|\+=\s*\(\)\s*=\s*|\+=\s*(?=\$F\[\d+\]))(\$F\[\d+\]|\/((?![?*]\s*\{)[^/\\@$]|\\.|\$(?=[/|)]))+\/[gimsx]*)\s*;\s*END\s*\{\s*print\s+(\$[a-z]\w*|"[\w :=,.]*\$[a-z]\w*(\\n)?")\s*;?\s*\}\s*$/
 
 /** Flags with which perl reads lines and changes no file. */
 function isFilterFlag(arg: Arg): boolean {
@@ -211,6 +216,14 @@ function judgeLoad(call: ProgramCall, flag: Arg, value: Arg | undefined): undefi
       /^(json|yaml|csv|set|date|time|pp|bigdecimal|digest|minitest\/autorun|bundler\/setup)$/.test(value.value))
   )
     return call.say('script.run', 'MEDIUM', `${flag.text} loads ${value.text}`, flag)
+  const folders = call.args.flatMap(arg => /^-I\.?\/?([A-Za-z][\w/-]*)$/.exec(arg.value)?.[1] ?? [])
+  const isOwn = (folder: string) => {
+    const file = { ...flag, value: `${folder}/${value?.value}.rb` }
+    const place = call.scope.cwd === undefined ? undefined : locatePath(file.value, call.scope.cwd, call.fence)
+    return place?.where === 'inside' && call.fence.look?.(place.path)?.is === 'file' && !wasWritten(file, call)
+  }
+  if (call.name === 'ruby' && /^-r/.test(flag.value) && inside && folders.some(isOwn))
+    return call.say('script.run', 'MEDIUM', `${flag.text} loads ${value.text} of the project`, flag)
   // Tests often run with a loader that the project has installed.
   if (
     inside &&

@@ -2,7 +2,7 @@ import type { ProgramCall } from '../classify/call.ts'
 import { wasWritten } from '../classify/judge-file.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
-import { judgeStrings, MEMBERS, readsPlainly, spellNames, WORDS } from './plain-code.ts'
+import { judgeStrings, MEMBERS, readsPlainly, spellNames } from './plain-code.ts'
 import { isDeed } from './step-names.ts'
 
 // Program texts that say openly what they do: what hides a name in any language, and the texts in Python, Ruby, PHP and Elixir that may be left to a
@@ -50,7 +50,9 @@ export function readOpenPython(call: ProgramCall, code: Arg): { text: string; is
   )
   if (
     isAlarming(text, strings) ||
-    /\]\s*\(|\)\s*\(|['"]\s*\(|\.\s*replace\b.*\bPath\b|\bPath\b.*\.\s*replace\b/.test(text)
+    /\]\s*\(|\)\s*\(|['"]\s*\(|\.\s*replace\b.*\bPath\b|\bPath\b.*\.\s*replace\b/.test(
+      text.replace(PLAIN_STRING, (whole, prefix?: string) => (/f/i.test(prefix ?? 'f') ? whole : "''")),
+    )
   )
     return undefined
   const isPlain = !/\bredis\b/.test(code.value) && readsPlainly(call, code, text, name => MEMBERS.has(name))
@@ -62,6 +64,10 @@ export function readOpenPython(call: ProgramCall, code: Arg): { text: string; is
   return { text, is: isPlain ? 'plain' : 'open' }
 }
 
+/** A string with its prefix, or a comment, in which a quote begins nothing. */
+const PLAIN_STRING =
+  /#[^\n]*|(?<!\w)([A-Za-z]*)(?:'''(?:[^\\]|\\[\s\S])*?'''|"""(?:[^\\]|\\[\s\S])*?"""|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")/g
+
 /** Modules that lead to others by what they look at, or that call what is named by a string. */
 const LISTS_MEMBERS =
   /\b(inspect|dis|operator|typing|traceback|warnings|pandas|numpy|pydantic|jsonschema|attrs?|pprint|copy|sys\s+as)\b/
@@ -70,7 +76,7 @@ const OF_SYS =
 
 /** Members that lead to other modules, call by a name, write, or change something elsewhere. */
 const REACHES =
-  /^(_\w*|os|sys|io|builtins|modules|subprocess|shutil|socket|codecs|posix|ctypes|types|threading|multiprocessing|importlib|loader|[a-z]{1,2}_(frame|code|globals|back|builtins|locals)|mro|func_\w+|get_type_hints|ForwardRef|make_dataclass|getmembers|run\w*|call\w*|system|eval|query|exec|exec[vl]\w*|executescript|executemany|save\w*|to_(?!dict|list|datetime|numpy|records|frame)\w*|read_\w+|\w*load\w*|tofile|memmap|fromfile|genfromtxt|touch|chmod|mkdir|makedirs|rmdir|unlink|rename|symlink_to|hardlink_to|write\w*|\w*open\w*|\w*flush\w+|drop\w*|delete\w*|remove_\w+|destroy\w*|purge\w*|truncate\w*|deploy\w*|publish\w*|send\w*|post|put|patch|request\w*|connect\w*|mail\w*|notify\w*|charge\w*|refund\w*|pay|migrate\w*|seed_\w+|reset_(?!index)\w*|wipe\w*|kill\w*|upload\w*|revoke\w*|cancel\w*|config_\w+|slaveof|replicaof|shutdown|\w*expire\w*|ltrim|swapdb|getdel|failover|(acl|module|client|debug|cluster)_\w+|monitor|script_\w+|register_\w+|restore|bgsave|move|commit|\w*trace|\w*hook|basicConfig|\w*Handler|getenv|putenv|walk_packages|chdir|get_field|v?format_?(map|field)?|vformat|Formatter|agg|aggregate|apply\w*|transform|pipe|settings|config|secrets?|tokens?|environ|passwords?)$/
+  /^(_\w*|os|sys|io|builtins|modules|subprocess|shutil|socket|codecs|posix|ctypes|types|threading|multiprocessing|importlib|loader|[a-z]{1,2}_(frame|code|globals|back|builtins|locals)|mro|func_\w+|get_type_hints|ForwardRef|make_dataclass|getmembers|run\w*|call\w*|system|eval|query|exec|exec[vl]\w*|executescript|executemany|save\w*|dump_\w+|to_(?!dict|list|datetime|numpy|records|frame)\w*|read_\w+|\w*load\w*|tofile|memmap|fromfile|genfromtxt|touch|chmod|mkdir|makedirs|rmdir|unlink|rename|symlink_to|hardlink_to|write\w*|\w*open\w*|\w*flush\w+|drop\w*|delete\w*|remove_\w+|destroy\w*|purge\w*|truncate\w*|deploy\w*|publish\w*|send\w*|post|put|patch|request\w*|connect\w*|mail\w*|notify\w*|charge\w*|refund\w*|pay|migrate\w*|seed_\w+|reset_(?!index)\w*|wipe\w*|kill\w*|upload\w*|revoke\w*|cancel\w*|config_\w+|slaveof|replicaof|shutdown|\w*expire\w*|ltrim|swapdb|getdel|failover|(acl|module|client|debug|cluster)_\w+|monitor|script_\w+|register_\w+|restore|bgsave|move|commit|\w*trace|\w*hook|basicConfig|\w*Handler|getenv|putenv|walk_packages|chdir|get_field|v?format_?(map|field)?|vformat|Formatter|agg|aggregate|apply\w*|transform|pipe|settings|config|secrets?|tokens?|environ|passwords?)$/
 
 const LIST = `\\[\\s*((?:'[^'\\\\\\n]*'|"[^"\\\\\\n]*")(?:\\s*,\\s*(?:'[^'\\\\\\n]*'|"[^"\\\\\\n]*"))*)\\s*,?\\s*\\]`
 const ASKS_GIT = new RegExp(
@@ -192,18 +198,34 @@ const LOADS: Record<string, { load: RegExp; names: RegExp; stand: string }> = {
 }
 
 /** A text of another language, in which names that files of the project define stand for names of the language that compute. */
-export function standForOwn(call: ProgramCall, language: string, text: string): string | undefined {
+export function standForOwn(
+  call: ProgramCall,
+  language: string,
+  text: string,
+  words?: ReadonlySet<string>,
+): string | undefined {
   const { load, names, stand } = LOADS[language] ?? {}
   if (!load || !names || !stand || text.length > 600) return undefined
   const own: string[] = []
-  const left = text.replace(load, (whole, _, file: string, at: number) => {
-    const [module = ''] = /^[A-Z][\w.]*(?=\.[a-z])/.exec(text.slice(at)) ?? []
+  let reads = 0
+  const given = language === 'ruby' ? call.args.flatMap(({ value }) => /^-r([a-z][\w-]*)$/.exec(value)?.[1] ?? []) : []
+  const whole = `${given.map(name => `require "${name}"; `).join('')}${text}`.replace(
+    language === 'php' ? READS_ONE : SHOWS_METHOD,
+    (found, _, file?: string) => {
+      if (language === 'php' && file?.includes('..')) return found
+      if (language === 'php') call.path(deriveArg(file ?? '', call.head), 'read')
+      if (language === 'php') reads++
+      return language === 'php' ? "'x'" : '.count'
+    },
+  )
+  const left = whole.replace(load, (all, _, file: string, at: number) => {
+    const [module = ''] = /^[A-Z][\w.]*(?=\.[a-z])/.exec(whole.slice(at)) ?? []
     const found = listOwnFiles(call, language, file === '' ? module : file).find(one => one !== undefined)
-    if (found === undefined) return whole
+    if (found === undefined) return all
     own.push(...[...found.matchAll(names)].map(([, name = '']) => name))
     return ''
   })
-  if (own.length === 0 || own.some(name => REOPENED.test(name))) return undefined
+  if (own.length + reads === 0 || own.some(name => REOPENED.test(name))) return undefined
   const dot = language === 'php' ? '(?:->|::)' : '\\.'
   return own
     .reduce(
@@ -218,10 +240,13 @@ export function standForOwn(call: ProgramCall, language: string, text: string): 
       left,
     )
     .replace(new RegExp(`${dot}\\s*([a-z_]\\w*)(?![\\w!])`, 'gi'), (whole, name: string) =>
-      isDeed(name) || CALLS_BY_NAME.test(name) || WORDS[language]?.has(name) ? whole : '.count',
+      isDeed(name) || CALLS_BY_NAME.test(name) || words?.has(name) ? whole : '.count',
     )
     .replace(LOCAL_ADDRESS, '$1')
 }
+
+const READS_ONE = /\bfile_get_contents\(\s*(["'])([A-Za-z][\w-]*(?:\/[\w.-]+)*\.(?:json|csv|txt|md|xml|ya?ml))\1\s*\)/g
+const SHOWS_METHOD = /\.method\(:(\w+)\)\.(?:parameters|arity|source_location|owner)\b/g
 
 /** Methods that call others by their names, run a text, or change what is there. */
 const CALLS_BY_NAME =

@@ -8,8 +8,8 @@ import { isDeed } from './step-names.ts'
 // Short program texts that only compute, read files of the project by their names and print. What a text can reach is decided by the modules
 // that it loads, the members that it names and the built-in functions, so all of them are lists of what is allowed.
 
-const MODULES = new Set(
-  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy inspect abc contextlib hmac traceback warnings fnmatch shlex numbers graphlib pydantic attr attrs dateutil tabulate jsonschema packaging tomli'.split(
+export const MODULES: ReadonlySet<string> = new Set(
+  'json re math cmath sys tomllib csv ast dis textwrap itertools functools collections datetime time calendar decimal fractions statistics random string unicodedata struct zlib hashlib uuid platform pprint typing dataclasses enum numpy pandas yaml difflib pathlib operator bisect heapq html zoneinfo copy inspect abc contextlib hmac traceback warnings fnmatch shlex numbers graphlib cProfile pstats pydantic attr attrs dateutil tabulate jsonschema packaging tomli'.split(
     ' ',
   ),
 )
@@ -34,6 +34,7 @@ export const MEMBERS: ReadonlySet<string> = new Set(
    removesuffix maketrans translate
    lineno col_offset end_lineno body targets id args AsyncFunctionDef Import ImportFrom names module Call func attr get_docstring iter_child_nodes
    Constant Assign Name decorator_list bases returns annotation level unparse dump
+   getroot iter findall findtext itertext attrib tag text argv Profile enable disable Stats sort_stats print_stats strip_dirs
    Path read_text exists is_file is_dir stem suffix suffixes stat st_size st_mtime
    array asarray arange linspace zeros ones eye full reshape ravel flatten shape size ndim dtype T dot matmul linalg inv det eig eigvals norm solve
    sum min max std var argmin argmax argsort cumsum diff unique where concatenate stack vstack hstack transpose astype tolist item default_rng
@@ -156,7 +157,7 @@ export function listModuleFolders({ given }: ProgramCall['scope']): string[] {
 }
 
 /** Whether a module is a file of the project. */
-function isOwnModule(call: ProgramCall, module: string): boolean {
+export function isOwnModule(call: ProgramCall, module: string): boolean {
   const { scope, fence } = call
   const { cwd } = scope
   const base = module.replaceAll('.', '/')
@@ -177,7 +178,8 @@ function staysPlain(text: string, isMember: (name: string) => boolean): boolean 
   // Names in strings count too: a format can follow them.
   const bare = readPython(text.replace(LISTS_CODE, '').replace(SHOWN_TABLE, ''))
   if (bare === undefined || /__(?!(main|version|name)__)/.test(text)) return false
-  if (/['"](\/|~|\.\.)/.test(text.replace(REPLACES, '')) && /\b(open|Path|read_\w+)\b/.test(bare)) return false
+  if (/['"](\/|~|\.\.)/.test(text.replace(REPLACES, '').replace(COUNTED, '')) && /\b(open|Path|read_\w+)\b/.test(bare))
+    return false
   // A path can be put together: `.replace(x)` renames, and `path / x` is another file.
   if (
     /\b(pathlib|Path)\b/.test(bare) &&
@@ -193,6 +195,25 @@ function staysPlain(text: string, isMember: (name: string) => boolean): boolean 
 
 /** A text that takes the place of another one, both written out. */
 const REPLACES = /\.\s*replace\s*\(\s*('[^'\\\n]*'|"[^"\\\n]*")\s*,\s*('[^'\\\n]*'|"[^"\\\n]*")\s*(?:,\s*1\s*)?\)/g
+
+/** A text that is looked for. */
+const COUNTED =
+  /\.\s*count\s*\(\s*(?:'[^'\\\n]*'|"[^"\\\n]*")\s*\)|\bassert\s+(?:'[^'\\\n]*'|"[^"\\\n]*")\s+(?:not\s+)?in\b/g
+
+/** A name that stands for one text and is only looked for and replaced, spelled there: `old = "a"; s.replace(old, "b")`. */
+function spellTexts(text: string): string {
+  const named = [...text.matchAll(/^[ \t]*([A-Za-z_]\w{0,30})[ \t]*=[ \t]*('[^'\\\n]*'|"[^"\\\n]*")[ \t]*$/gm)]
+  return named.slice(0, 9).reduce((left, [line, name = '', quoted = '']) => {
+    const uses = new RegExp(
+      `(?<=\\.(?:replace|count)\\(\\s*|\\.replace\\([^()]*,\\s*|\\bassert )${name}(?=\\s*[,)]| (?:not )?in\\b)`,
+      'g',
+    )
+    const isOnly =
+      left.split(new RegExp(`(?<![.\\w])${name}\\b`)).length - 2 === (left.match(uses)?.length ?? 0) &&
+      left.split(line).length === 2
+    return isOnly ? left.replace(line, '').replace(uses, () => quoted) : left
+  }, text)
+}
 
 function loadsOnly(bare: string, isMember: (name: string) => boolean): boolean {
   const lines = bare.match(/(?<![.\w])(import|from)\b[^\n;]*/g) ?? []
@@ -220,7 +241,7 @@ function opensOnly(text: string, opened: RegExp): boolean {
 const SHOWN_TABLE = /\.\s*(to_string|info|memory_usage)\s*\(\s*\)/g
 /** All files of code below a folder. */
 const LISTS_CODE =
-  /\.\s*r?glob\s*\(\s*(['"])(\*\*\/)?\*?[\w-]*\.(py|ts|tsx|js|jsx|go|rs|rb|java|kt|c|h|cpp|css|md|html|vue|sql)\1\s*\)/g
+  /\.\s*r?glob\s*\(\s*(['"])(\*\*\/)?\*?[\w-]*\.(py|ts|tsx|js|jsx|go|rs|rb|java|kt|c|h|cpp|css|md|html|vue|sql|(?:ts|md)\*)\1\s*\)/g
 
 /**
  * A text in Python without comments and with empty strings; what a string formats stays. `undefined` if it is not sure where a string ends, or
@@ -244,65 +265,12 @@ export function readPython(text: string): string | undefined {
 const FIELDS = /^([^{}]|\{[^{}'"\\]*\})*$/
 const FIELDS_WITH_SINGLE = /^([^{}]|\{[^{}'"\\]*('[^'"{}\\]*'[^{}'"\\]*)*\})*$/
 
-/** Names of other languages in texts that only compute and print, besides names of a single letter. */
-export const WORDS: Record<string, Set<string>> = {
-  ruby: new Set(
-    `puts p pp print require json yaml csv set date time JSON YAML CSV File read parse safe_load dig keys values map select reject
-     sort sort_by uniq first last count size length sum min max join split each each_with_index each_with_object to_s to_i to_f to_a
-     to_h to_sym inspect name key values_at fetch include any all none group_by tally zip flatten compact reverse upcase downcase strip gsub
-     sub match scan transform_values filter_map sum minmax_by max_by min_by sort_by! foreach symbol round Float Integer Date Time now today strftime Set nil true false if else unless end do in then and or not RUBY_VERSION`.split(
-      /\s+/,
-    ),
-  ),
-  php: new Set(
-    `echo print print_r var_dump var_export count strlen strtoupper strtolower implode explode json_encode json_decode phpversion date time
-     PHP_VERSION PHP_EOL PHP_OS PHP_OS_FAMILY PHP_INT_MAX PHP_INT_SIZE extension_loaded array_keys array_values array_sum range max min round
-     true false null str_repeat ucfirst trim number_format intdiv`.split(/\s+/),
-  ),
-  elixir: new Set(
-    `IO inspect puts Enum sum map filter reduce count sort sort_by max min join into zip uniq reverse take drop range String upcase downcase split
-     length Map keys values get put List first last Integer to_string parse Float round div rem fn end do if else true false nil and or not`.split(
-      /\s+/,
-    ),
-  ),
-}
-
-/** One number about a model: `puts Order.where(status: :open).count`, `echo App\Models\User::count();`. */
-const COUNTS: Record<string, RegExp | undefined> = {
-  rails:
-    /^\s*(puts|p|pp)\s*\(?\s*[A-Z]\w*(::[A-Z]\w*)*(\.where\(\w+: (:\w+|\d+|true|false|nil|["'][\w ]*["'])\))?\.(count|column_names|table_name|columns\.map\(&:name\))\s*\)?\s*;?\s*$/,
-  artisan: /^\s*echo\s+\\?App\\Models\\\w+::count\(\)\s*;?\s*$/,
-}
-
-/** Whether a program text of another language only computes and prints. */
-export function isPlainText(language: string, text: string): boolean {
-  if (COUNTS[language]) return COUNTS[language].test(text)
-  const words = WORDS[language]
-  if (words === undefined || text.length > 600) return false
-  // What stands outside of strings cannot begin a string of another kind, run a text, name a variable of the language or call a value.
-  const bare = text.replace(/'[^'\\\n]*'|"(?:[^"\\$#\n]|\\[nt])*"/g, ' 0 ')
-  if (!/^(?:[\w\s.(){}|,;[\]+*<>=!&:-]|[a-z]\?(?=[ (){};,.]))*$/.test(bare) || /<<|&(?!:[a-z_]+\b)/.test(bare))
-    return false
-  if (language === 'php' && /->|::|[|&]|[\])]\s*\(|\b0\s*\(/.test(bare)) return false
-  if (language === 'elixir' && /:/.test(bare)) return false
-  // What is required is of the language itself, and a file is read only by its plain name.
-  if (/\brequire\b(?!\s*\(?\s*["'](json|yaml|csv|set|date|time|pp)["'])/.test(text)) return false
-  if (
-    /\b(read|foreach)\b(?!\s*\(\s*["'][\w-][\w/-]*(\.[\w-]+)*["']\s*(,\s*(headers|header_converters|converters|col_sep):\s*(true|:\w+|["'][,;|]["'])\s*)*\))/.test(
-      text,
-    )
-  )
-    return false
-  const names = bare.replace(/(?<=[{(,]\s*)\w+:(?!:)/g, ' ').match(/[A-Za-z_]\w*/g) ?? []
-  return names.every(name => words.has(name) || /^([a-z]|_[12]|it)$/.test(name))
-}
-
 /**
  * Whether a program text in Python does nothing but read files of the project by their names, change their texts and write them back.
  * Files are judged like those of the Write tool.
  */
 export function judgeEdits(call: ProgramCall, code: Arg): boolean {
-  const value = spellNames(code.value)
+  const value = spellTexts(spellNames(code.value))
   if (writesData(call, code)) return true
   if (
     value.length > 8_000 ||

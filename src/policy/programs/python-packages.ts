@@ -203,7 +203,7 @@ const PYTEST_FLAGS = flagTable({
   harmless: `-vqslxhlf -k: -m: -n: -r: -W: -p: -o: -c: --maxfail: --exitfirst --verbose --quiet --no-header --no-summary --tb: --show-capture: --capture:
     --durations: --durations-min: --last-failed --lf --failed-first --ff --new-first --nf --stepwise --sw --stepwise-skip --sw-skip
     --last-failed-no-failures: --lfnf: --cache-show --cache-clear --collect-only --co --setup-only --setup-show --setup-plan
-    --showlocals --no-showlocals --full-trace --color: --code-highlight: --strict-markers --strict-config --strict --markers --fixtures
+    --showlocals --no-showlocals --full-trace --color: --code-highlight: --strict-markers --strict-config --strict --markers --fixtures --junitxml: --junit-xml:
     --fixtures-per-test --funcargs --disable-warnings --disable-pytest-warnings --pythonwarnings: --ignore: --ignore-glob: --deselect:
     --keep-duplicates --collect-in-virtualenv --continue-on-collection-errors --doctest-modules --doctest-glob: --doctest-continue-on-failure
     --doctest-ignore-import-errors --runxfail --assert: --log-level: --log-cli-level: --log-format: --log-date-format: --log-cli-format:
@@ -220,6 +220,7 @@ const PYTEST_FLAGS = flagTable({
 export function pytest(call: ProgramCall): undefined {
   const odd = call.args.find(
     (arg, index) =>
+      !/^--junit-?xml=(\/tmp\/)?[\w-]*(junit|report|results?)[\w-]*\.xml$/.test(arg.value) &&
       !(arg.value === '-p' && /^no:/.test(call.args[index + 1]?.value ?? '')) &&
       (/^(-p|-o|-c|--(override-ini|basetemp|confcutdir|rootdir|config-file|import-mode|pyargs|debug|junit-?xml|result-log|log-file|pastebin|pdb|pdbcls|trace|trace-config|cov-config|html|report-log))(=|$)/.test(
         arg.value,

@@ -7,9 +7,9 @@ import { isTemporary, judgePath } from '../paths/judge-path.ts'
 import { type Arg, deriveArg, isFlag } from '../shell/args.ts'
 import { readOpenPython, standForOwn } from './open-code.ts'
 import { dropKnown, readScript } from './open-script.ts'
-import { isPlainPython, isPlainText, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
+import { isPlainPython, judgeEdits, judgeStrings, readPython } from './plain-code.ts'
 import { judgeScriptSteps } from './step-names.ts'
-import { judgeProgramText } from './task-files.ts'
+import { judgeProgramText, takeOpenCalls } from './task-files.ts'
 
 /** What a program text must not contain to pass without a person: code that deletes, writes, runs, sends, or hides something. */
 const ALARMING: RegExp[] = [
@@ -27,8 +27,10 @@ const ALARMING: RegExp[] = [
 ]
 
 /** Judges program text from the command line or standard input: never LOW, and HIGH if it does more than compute. */
-export function judgeInline(call: ProgramCall, code: Arg): undefined {
-  if (!code.known) return call.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', code)
+export function judgeInline(given: ProgramCall, whole: Arg): undefined {
+  if (!whole.known)
+    return given.say('code.unknown', 'HIGH', 'part of the program text is known only when it runs', whole)
+  const { call, code } = PYTHON.test(given.name) ? takeOpenCalls(given, whole) : { call: given, code: whole }
   if (PRINTS_A_TEXT.test(code.value) || PRINTS_A_VERSION.test(code.value) || DECODES_A_TEXT.test(code.value))
     return call.say('code.plain', 'MEDIUM', `a program for ${call.name} that prints a text`, code)
   const computes = COMPUTING.test(call.name) && onlyComputes(call.name, code.value)
@@ -63,8 +65,8 @@ function judgeOpenly(call: ProgramCall, code: Arg): 'plain' | 'open' | undefined
   const python = PYTHON.test(call.name) ? readOpenPython(call, code) : undefined
   const script = /^(node|nodejs|bun|tsx|ts-node|deno)$/.test(call.name) ? readScript(call, code) : undefined
   const language = LANGUAGES[call.name] ?? ''
-  const other = python || script ? undefined : standForOwn(call, language, code.value)
-  const text = python?.text ?? (script ? dropKnown(code.value) : other)
+  const other = python || script ? undefined : standForOwn(call, language, code.value, WORDS[language])
+  const text = python?.text.replace(/\bfunction\b/g, ' ') ?? (script ? dropKnown(code.value) : other)
   if (text === undefined || FOREIGN.test(text)) return undefined
   // Words of a command are a string, unless code of the project could run them.
   const isAlone = script !== undefined && !/["'`]\.\//.test(text)
@@ -105,9 +107,63 @@ const LANGUAGES: Record<string, string | undefined> = {
   },
 }
 
+/** Names of other languages in texts that only compute and print, besides names of a single letter. */
+const WORDS: Record<string, Set<string>> = {
+  ruby: new Set(
+    `puts p pp print require json yaml csv set date time JSON YAML CSV File read parse safe_load dig keys values map select reject
+     sort sort_by uniq first last count size length sum min max join split each each_with_index each_with_object to_s to_i to_f to_a
+     to_h to_sym inspect name key values_at fetch include any all none group_by tally zip flatten compact reverse upcase downcase strip gsub
+     sub match scan transform_values filter_map sum minmax_by max_by min_by sort_by! foreach symbol round Float Integer Date Time now today strftime Set nil true false if else unless end do in then and or not RUBY_VERSION`.split(
+      /\s+/,
+    ),
+  ),
+  php: new Set(
+    `echo print print_r var_dump var_export count strlen strtoupper strtolower implode explode json_encode json_decode phpversion date time
+     PHP_VERSION PHP_EOL PHP_OS PHP_OS_FAMILY PHP_INT_MAX PHP_INT_SIZE extension_loaded array_keys array_values array_sum range max min round
+     true false null str_repeat ucfirst trim number_format intdiv`.split(/\s+/),
+  ),
+  elixir: new Set(
+    `IO inspect puts Enum sum map filter reduce count sort sort_by max min join into zip uniq reverse take drop range String upcase downcase split
+     length Map keys values get put List first last Integer to_string parse Float round div rem fn end do if else true false nil and or not`.split(
+      /\s+/,
+    ),
+  ),
+}
+
+/** One number about a model: `puts Order.where(status: :open).count`, `echo App\Models\User::count();`. */
+const COUNTS: Record<string, RegExp | undefined> = {
+  rails:
+    /^\s*(puts|p|pp)\s*\(?\s*[A-Z]\w*(::[A-Z]\w*)*(\.where\(\w+: (:\w+|\d+|true|false|nil|["'][\w ]*["'])\))?\.(count|column_names|table_name|columns\.map\(&:name\))\s*\)?\s*;?\s*$/,
+  artisan: /^\s*echo\s+\\?App\\Models\\\w+::count\(\)\s*;?\s*$/,
+}
+
+/** Whether a program text of another language only computes and prints. */
+function isPlainText(language: string, text: string): boolean {
+  if (COUNTS[language]) return COUNTS[language].test(text)
+  const words = WORDS[language]
+  if (words === undefined || text.length > 600) return false
+  // What stands outside of strings cannot begin a string of another kind, run a text, name a variable of the language or call a value.
+  const bare = text.replace(/'[^'\\\n]*'|"(?:[^"\\$#\n]|\\[nt])*"/g, ' 0 ')
+  if (!/^(?:[\w\s.(){}|,;[\]+*<>=!&:-]|[a-z]\?(?=[ (){};,.]))*$/.test(bare) || /<<|&(?!:[a-z_]+\b)/.test(bare))
+    return false
+  if (language === 'php' && /->|::|[|&]|[\])]\s*\(|\b0\s*\(/.test(bare)) return false
+  if (language === 'elixir' && /:/.test(bare)) return false
+  // What is required is of the language itself, and a file is read only by its plain name.
+  if (/\brequire\b(?!\s*\(?\s*["'](json|yaml|csv|set|date|time|pp)["'])/.test(text)) return false
+  if (
+    /\b(read|foreach)\b(?!\s*\(\s*["'][\w-][\w/-]*(\.[\w-]+)*["']\s*(,\s*(headers|header_converters|converters|col_sep):\s*(true|:\w+|["'][,;|]["'])\s*)*\))/.test(
+      text,
+    )
+  )
+    return false
+  const names = bare.replace(/(?<=[{(,]\s*)\w+:(?!:)/g, ' ').match(/[A-Za-z_]\w*/g) ?? []
+  return names.every(name => words.has(name) || /^([a-z]|_[12]|it)$/.test(name))
+}
+
 const COMMAND_WORDS = 1
 /** One call that prints one literal without interpolation. */
-const PRINTS_A_TEXT = /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$/
+const PRINTS_A_TEXT =
+  /^\s*(console\.log|print|puts|echo|say|println!?)\s*\(?\s*(['"])[^'"\\$`#@{]*\2\s*\)?\s*;?\s*$|^\s*print\s*\([\d\s.+*/%()-]+\)\s*;?\s*$/
 
 /** One text in the code itself, printed in another form: base64, hexadecimal or plain. */
 const DECODES_A_TEXT = new RegExp(

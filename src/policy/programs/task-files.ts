@@ -1,9 +1,13 @@
 import { dirname, join } from 'node:path'
 import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall } from '../classify/call.ts'
+import { wasWritten } from '../classify/judge-file.ts'
 import { explainWritten } from '../classify/written-text.ts'
 import { locatePath } from '../paths/fence.ts'
-import type { Arg } from '../shell/args.ts'
+import { isIgnored } from '../paths/judge-path.ts'
+import { type Arg, deriveArg } from '../shell/args.ts'
+import { isOwnModule, MODULES } from './plain-code.ts'
+import { isDeed } from './step-names.ts'
 import { explainDeed, listCommands, listSteps } from './task-text.ts'
 import { CODE, findCalledTasks, MAX_FILES, readText, type TaskCall, type TaskForm } from './task-tools.ts'
 
@@ -265,3 +269,157 @@ function cutBlock(lines: readonly string[], at: number, { ends, until }: Pick<Ta
 }
 
 const CLOSES = /^\s*([)\]}]|end\b|<\/)/
+
+// What a short text in Python asks in the open of the project that it is in.
+
+/** Statements that change nothing of what follows, and calls that read what they name: what stands for them, if the check holds. */
+const OPEN_CALLS: [
+  shape: RegExp,
+  stand: string,
+  holds?: (call: ProgramCall, found: string[], code: Arg, text: string) => boolean,
+][] = [
+  [/(?<=\bprint\([\w., ]*)\.callback(?=\s*[,)])/g, '.name'],
+  [/\bfrom\s+(decimal|math|cmath|fractions|datetime|itertools|statistics)\s+import\s+\*/g, 'import json'],
+  [
+    /(?<=^|[;\n]\s*)from\s+(?:urllib\.parse\s+import\s+(?:(?:urlparse|urlsplit|urlunparse|parse_qsl?|quote(?:_plus)?|unquote(?:_plus)?|urlencode|urljoin)(?:\s*,\s*)?)+|urllib3\.util\.(?:retry|timeout)\s+import\s+(?:Retry|Timeout)|django\.(?:urls|apps|utils\.\w+|db\.models)\s+import\s+(?:(?:get_resolver|reverse|resolve|apps|Count|Sum|Avg|Max|Min|Q|F|timezone|slugify|parse_\w+|format_html|localtime)(?:\s*,\s*)?)+)[ \t]*(?=;|\n|$)/g,
+    'pass',
+  ],
+  [
+    /\bos\.environ\.setdefault\(\s*['"]DJANGO_SETTINGS_MODULE['"]\s*,\s*['"]([\w.]+)['"]\s*\)/g,
+    'None',
+    (call, [module = '']) => isOwnModule(call, module),
+  ],
+  [
+    /(?<=^|[;\n]\s*)import\s+django[ \t]*(?=;|\n|$)|\bdjango\.setup\(\)|\bdjango\.get_version\(\)/g,
+    'None',
+    (_call, _found, _code, text) =>
+      !/\bdjango\b(?!\.(setup\(\)|get_version\(\)|(urls|apps|utils\.\w+|db\.models)\s+import)|[ \t]*(;|\n|$))/.test(
+        text,
+      ),
+  ],
+  [
+    /\bopen\(\s*(['"])((?:\.\.\/)+\w[\w/-]*(?:\.[\w-]+)+)\1\s*(?:,\s*['"]r[bt]?['"]\s*)?(?:,\s*(?:encoding|newline)\s*=\s*['"][\w-]*['"]\s*)*\)/g,
+    "open('f.txt')",
+    (call, [, path = ''], code) => readsInside(call, path, code),
+  ],
+  [
+    /\bET\.parse\(\s*(['"])((?:\/tmp\/)?[A-Za-z][\w/-]*\.(?:xml|svg))\1\s*\)/g,
+    'list()',
+    (call, [, path = ''], code) => {
+      call.path(deriveArg(path, code), 'read')
+      return true
+    },
+  ],
+  [
+    /(?<=^|[;\n]\s*)from\s+(\w+(?:\.\w+)*\.models)\s+import\s+(?:\*|[A-Z]\w*(?:\s*,\s*[A-Z]\w*)*)[ \t]*(?=;|\n|$)/g,
+    'pass',
+    (call, [module = ''], _code, text) => isOwnModule(call, module) && callsLittle(text),
+  ],
+  [
+    /(?<![.\w])[A-Z]\w*\.objects((?:\.(?:count|all|filter|exclude|values|values_list|first|last|exists|order_by|distinct|latest|earliest|get|only)\([^()]*\))+)(?!\s*\.)/g,
+    'list()',
+    (_call, [calls = ''], _code, text) => callsLittle(text) && /^[\w.,\s()='"-]*$/.test(calls),
+  ],
+  [
+    /\bimport\s+xml\.etree\.ElementTree\s+as\s+ET\b/g,
+    'import json',
+    (_call, _found, _code, text) => !/\bET\b(?!\.parse\()/.test(text.replace(/\bas\s+ET\b/, '')),
+  ],
+  [
+    /\bimportlib\.import_module\(\s*(?:(['"])([A-Za-z][\w.]*)\1|sys\.argv\[(\d)\])\s*\)/g,
+    'None',
+    (call, [, module, index], code) => {
+      const word = module ?? call.args[call.args.findIndex(({ at }) => at === code.at) + Number(index)]?.value ?? ''
+      return /^[A-Za-z]\w*(\.[A-Za-z]\w*)*$/.test(word) && !word.split('.').some(isDeed) && isOwnModule(call, word)
+    },
+  ],
+  [
+    /\binspect\.(?:signature|getdoc|getsource)\(\s*([A-Za-z]\w*)(?:\.[A-Za-z]\w*)*(?:\.__(?:init|call|new)__)?\s*\)/g,
+    'str()',
+    (_call, [name = '']) => !LOADS_MORE.test(name),
+  ],
+]
+/** Whether a text that works with models only reads them, shows nothing that is secret by its name, and calls only functions of the language. */
+function callsLittle(text: string): boolean {
+  const called = text.matchAll(
+    /(?<![.\w])(?!(?:in|if|for|and|or|not|print|return|else|from|import|len|list|dict|sorted|sum|str|int|set|tuple|range|min|max|any|all|zip|enumerate|round|repr|float|bool)\b)[A-Za-z_]\w*\s*\(/g,
+  )
+  return (
+    called.next().done === true &&
+    !/\.\s*(update|add|discard|insert|pop|set\w*|create|get_or_create|update_or_create|bulk_\w+|save|delete|remove|clear|execute|raw|extra|using|append|extend)\b|passw|secret|token|session|api_?key|credential|hash/i.test(
+      text,
+    )
+  )
+}
+
+/** `manage.py import_rates a.csv --dry-run`: a command of the project itself that knows this flag. Words are files that it reads. */
+export function judgeTrial(call: ProgramCall): boolean {
+  const [{ cwd }, [verb, ...words]] = [call.scope, call.args]
+  if (cwd === undefined || !verb || !/^[a-z]\w*$/.test(verb.value) || !words.some(({ value }) => value === '--dry-run'))
+    return false
+  const top = call.fence.look?.(cwd)
+  const files = top?.is === 'folder' ? top.names.map(name => `${name}/management/commands/${verb.value}.py`) : []
+  const own = files.find(
+    file => DRY.test(readText(call, join(cwd, file)) ?? '') && !wasWritten({ ...verb, value: file }, call),
+  )
+  if (own === undefined || !call.args.every(arg => arg.known && !arg.glob && !/:\/\//.test(arg.value))) return false
+  for (const word of words) if (!word.value.startsWith('-')) call.path(word, 'read')
+  call.say('tool.other', 'MEDIUM', `${call.name} tries ${verb.text} of the project`, verb)
+  return true
+}
+const DRY = /["']--dry[-_]run["']/
+
+/** Modules that do something when they are loaded. */
+const LOADS_MORE = /^(antigravity|this|turtle\w*|tkinter|idlelib|webbrowser|settings|secrets?|config)$/
+
+/**
+ * A text without what it asks in the open: files of the project above its folder, modules by their names, and the settings of its framework. Modules of a
+ * folder that it names count as its own.
+ */
+export function takeOpenCalls(call: ProgramCall, code: Arg): { call: ProgramCall; code: Arg } {
+  if (!OPENLY.test(code.value) || code.value.length > 4_000) return { call, code }
+  const folders: string[] = []
+  const text = code.value.replace(
+    /\bsys\.path\.(?:insert\(\s*0\s*,|append\()\s*(['"])([A-Za-z][\w-]*(?:\/[\w-]+)*)\1\s*\)/g,
+    (whole, _, folder: string) => {
+      const place = call.scope.cwd === undefined ? undefined : locatePath(folder, call.scope.cwd, call.fence)
+      if (place?.where !== 'inside' || isIgnored(place.relative, call.fence)) return whole
+      folders.push(folder)
+      return 'None'
+    },
+  )
+  const given = new Map([
+    ...call.scope.given,
+    ...(folders.length > 0 ? [['PYTHONPATH', folders.join(':')] as const] : []),
+  ])
+  const inner = folders.length > 0 ? { ...call, scope: { ...call.scope, given } } : call
+  const left = OPEN_CALLS.reduce(
+    (rest, [shape, stand, holds]) =>
+      rest.replace(shape, (whole, ...found) => (holds && !holds(inner, found as string[], code, rest) ? whole : stand)),
+    text,
+  )
+  // A module that is loaded only for them.
+  const shown = [...code.value.matchAll(/\binspect\.\w+\(\s*([A-Za-z]\w*)/g)].map(([, name = '']) => name)
+  const spare = ['importlib', 'inspect', ...shown].filter(
+    name =>
+      left !== text && !LOADS_MORE.test(name) && !new RegExp(`(?<![.\\w])${name}\\b(?!\\s*(,|;|\\n|$))`).test(left),
+  )
+  const alone = left.replace(/(?<=^|[;\n]\s*)import\s+[\w., ]+/g, list =>
+    list.replace(/(?<=[\s,])[A-Za-z]\w*(?=\s*(,|$))/g, name =>
+      spare.includes(name) && !MODULES.has(name) ? 'json' : name,
+    ),
+  )
+  return { call: inner, code: deriveArg(alone, code) }
+}
+const OPENLY = /\.objects\.|sys\.path\.|\.\.\/|importlib|inspect\.|django|ElementTree|urllib|import\s+\*/
+
+/** Whether a file above the folder of the command is one of the project. */
+function readsInside(call: ProgramCall, path: string, code: Arg): boolean {
+  const { cwd } = call.scope
+  const place =
+    cwd === undefined || call.fence.look?.(cwd)?.is !== 'folder' ? undefined : locatePath(path, cwd, call.fence)
+  if (place?.where !== 'inside' || isIgnored(place.relative, call.fence) || wasWritten({ value: path } as Arg, call))
+    return false
+  call.path(deriveArg(path, code), 'read')
+  return true
+}

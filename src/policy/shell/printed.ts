@@ -120,7 +120,8 @@ function isFilter(words: readonly Arg[]): boolean {
   const [name, ...rest] = words.map(arg => arg.value)
   // The folders of the files, or their names in another form.
   if (name === 'xargs') return /^(-r |-0 |-n ?1 )*(dirname|basename)$/.test(rest.join(' '))
-  if (name === 'sed') return /^s([#|,/])(\^|\^\.\/|\\\.\w+\$)\1(\.\/)?\1g?$/.test(rest.join(' '))
+  if (name === 'sed')
+    return /^s([#|,/])(\^|\^\.\/|\\\.\w+\$)\1(\.\/)?\1g?$|^s([#|,])\^[\w-]+(\/[\w-]+)*\/\4\4$/.test(rest.join(' '))
   if (name === 'tr') return /^(-s )?\\n[ ,]$/.test(rest.join(' ').replace('\\n  ', '\\n '))
   if (name === 'awk') return rest.length === 1 && /^\{ ?print \$\w+ ?\}$/.test(rest[0] ?? '')
   // With a file of its own it prints lines of that file.
