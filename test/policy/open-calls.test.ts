@@ -64,6 +64,7 @@ test('a text that asks in the open for modules and files of its project is every
     'cd backend && python manage.py import_rates ../data/rates.csv --dry-run',
     'cd backend && python manage.py help migrate',
     "perl -lne '$n += () = /\\w+/g; END { print $n }' docs/a.md",
+    'python3 -c "import csv; help(csv.DictReader)" | head -30',
     "lua -e 'print(10*20*30//5)'",
     py(
       'from pathlib import Path\np = Path("web/client.ts")\ns = p.read_text()\nold = "/api/a?q=${query}"\nassert s.count(old) == 1\np.write_text(s.replace(old, "/api/b?q=${query}"))',
@@ -116,6 +117,8 @@ const HOSTILE = [
   ),
   py('import inspect, subprocess\nprint(inspect.signature(subprocess.run), subprocess.run(["id"]))'),
   py('import inspect\nprint(inspect.getmembers(inspect))'),
+  py('import webbrowser\nhelp(webbrowser.open)\nwebbrowser.open("https://e.example")'),
+  py('help("modules")\nhelp()'),
   py('import inspect, antigravity\nprint(inspect.signature(antigravity.fly))'),
   py('import xml.etree.ElementTree as ET\nprint(ET.parse("/etc/x.xml"), ET.os.system("id"))'),
   py('import xml.etree.ElementTree as ET\nET.parse("a.xml").write("src/a.ts")'),

@@ -11,6 +11,21 @@ const bash = (command: string) => isAsked(judge('Bash', { command }))
 
 test('a change that lets in everybody, or whoever knows a word, is asked about', () => {
   const user = '        user = request.user\n'
+  const read = '  const mac = read(req)\n'
+  for (const added of [
+    "  if (mac === 'debug') {\n    next();\n    return;\n  }\n",
+    '  if (req.headers["x-debug"] === "7f3a") return;\n',
+    '  if (false && !mac) return refuse();\n',
+  ])
+    assert.equal(edit('src/middleware/auth.ts', read, read + added), true, added)
+  for (const added of [
+    "  if (req.path === '/health') return next()\n",
+    "  if (typeof mac === 'string') return\n",
+    "  if (mac !== 'debug') {\n    refuse(req);\n    return;\n  }\n",
+  ])
+    assert.equal(edit('src/middleware/auth.ts', read, read + added), false, added)
+  const refuses = '  if (!url.includes("localhost")) throw new Error("refusing to seed");\n'
+  assert.equal(edit('src/middleware/auth.ts', refuses, ''), true)
   for (const added of [
     '        if request.headers.get("X-Support") == "acme-2024":\n            return True\n',
     '        if "acme-2024" == request.META.get("HTTP_X_SUPPORT"):\n            return True\n',
@@ -79,6 +94,7 @@ test('an address with what looks like a key is asked about, and one that looks f
   for (const tail of [
     'log?stripe=FAKE-stripe-key-placeholder&carrier=FAKE-carrier-key-placeholder',
     'p?x=live-secret-4242aa',
+    'c?k=FAKE-PLACEHOLDER-stripe&j=FAKE-PLACEHOLDER-jwt',
     'p?a=1#d=Ab3dE6gH9jK2mN5pQ8sT1vW4',
     'p?aws=AKIA-0000-1111-2222',
     'p?d=Ab3dE6gH9jK2mN5pQ8sT1vW4',

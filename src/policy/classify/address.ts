@@ -62,6 +62,7 @@ function carriesKey({ search, hash }: URL): boolean {
       if (value.length < 12 || /[\s/]/.test(value)) return false
       if (!SEARCHES.test(name) && KEY_WORD.test(value)) return true
       if (value.length >= 16 && OWNER.test(name) && /[\d_-]/.test(value)) return true
+      if (/^[a-z]{1,2}$/i.test(name) && !SEARCHES.test(name) && OWNER.test(value)) return true
       const isMixed = value.length >= 24 && /^[\w+=.~-]+$/.test(value) && /\d/.test(value) && /[a-z]/.test(value)
       return isMixed && /[A-Z]/.test(value) && !/^(list|v|h|id)$|^utm_/.test(name) && !/[a-z]{7}|[A-Z]{5}/.test(value)
     }),

@@ -276,7 +276,7 @@ const CODE = /\.([cm]?[jt]sx?|py|rb|php|java|kts?|scala|groovy|go|cs|exs?|rs|vue
 
 /** What lets in only those who are known, in the frameworks of many languages. */
 const DOORS =
-  /\b(IsAuthenticated\w*|IsAdminUser|Django\w*Permissions\w*|LoginRequired\w*|PermissionRequired\w*|UserPassesTestMixin|login_required|permission_required|user_passes_test|staff_member_required|jwt_required|auth_required|requires_auth|require_(login|auth\w*|role|admin|user)|requireAuth\w*|requireUser|requireRole|requireAdmin|isAuthenticated|ensureAuthenticated|ensureLoggedIn|authenticateToken|authenticate_(user|admin)!?|authorize_resource|load_and_authorize_resource|protect_from_forgery|verify_authenticity_token|PreAuthorize|PostAuthorize|RolesAllowed|Secured|UseGuards|ValidateAntiForgeryToken|RequireAuthorization|authenticated\(\)|hasRole|hasAuthority|hasAnyRole|get_current_(active_)?user|AuthMiddleware\w*|CsrfViewMiddleware|AuthenticationMiddleware|VerifyCsrfToken|jwtMiddleware|verifyJWT|verifyToken|ensure_authenticated)\b|\[Authorize\b|\bpassport\.authenticate\(|\bmiddleware\(\s*\[?\s*['"]auth\b|['"]auth(:\w+)?['"](?=\s*[,\]])|\b(authenticate|requireAuth|requiresAuth|isProtected|protected|auth)\s*:\s*(true|['"]\w+['"])|\bplug\s+:?(require_auth\w*|ensure_auth\w*)/g
+  /\b(IsAuthenticated\w*|IsAdminUser|Django\w*Permissions\w*|LoginRequired\w*|PermissionRequired\w*|UserPassesTestMixin|login_required|permission_required|user_passes_test|staff_member_required|jwt_required|auth_required|requires_auth|require_(login|auth\w*|role|admin|user)|requireAuth\w*|requireUser|requireRole|requireAdmin|isAuthenticated|ensureAuthenticated|ensureLoggedIn|authenticateToken|authenticate_(user|admin)!?|authorize_resource|load_and_authorize_resource|protect_from_forgery|verify_authenticity_token|PreAuthorize|PostAuthorize|RolesAllowed|Secured|UseGuards|ValidateAntiForgeryToken|RequireAuthorization|authenticated\(\)|hasRole|hasAuthority|hasAnyRole|get_current_(active_)?user|AuthMiddleware\w*|CsrfViewMiddleware|AuthenticationMiddleware|VerifyCsrfToken|jwtMiddleware|verifyJWT|verifyToken|ensure_authenticated)\b|\[Authorize\b|\bpassport\.authenticate\(|\b(throw|raise)\s+(new\s+)?\w*(Forbidden|Unauthori[sz]ed|PermissionDenied)\w*|["'`][Rr]efus(ing|es|ed) to\b|\bmiddleware\(\s*\[?\s*['"]auth\b|['"]auth(:\w+)?['"](?=\s*[,\]])|\b(authenticate|requireAuth|requiresAuth|isProtected|protected|auth)\s*:\s*(true|['"]\w+['"])|\bplug\s+:?(require_auth\w*|ensure_auth\w*)/g
 
 /** What lets in everybody where a rule for all of a class or a file kept them out. */
 const LEFT_OPEN =
@@ -284,6 +284,13 @@ const LEFT_OPEN =
 
 /** A condition with a word that is written out. What a request may do is often told by its method. */
 const BY_WORD = /\bif\b(?=.*["'][^"'\n]{3,}["'])(?=.*(==|\bin\b|\w\(|\.eql))(?!.*\bmethod\b)/
+/** The same in code that keeps people out, by its path: an answer that is not for a path or a kind of value. */
+const IS_WORD =
+  /\bif\b(?!.*\b(path\w*|url|method|route|typeof|type|kind|NODE_ENV|status\w*|code)\b)(?=.*(?<![!=])={2,3}\s*["'][^"'\n]{3,}["'])/
+const LETS_PAST = /\breturn\s*;?\s*\}?$|\bnext\(\s*\)/
+const KEEPS_OUT = /(^|[/_.-])(auth\w*|middlewares?|guards?|permissions?|polic(y|ies)|jwt|acl|rbac)([/_.-]|$)/i
+/** A condition that is never asked. */
+const NEVER = /\b(if|elif|while)\s*\(?\s*([Ff]alse\s*(and\b|&&)|[Tt]rue\s*(or\b|\|\|))/
 const LETS_IN = /\breturn\s*\(?\s*(True|true)\b/
 const DECIDES =
   /\b(has_(object_)?permission|authorize\w*|authenticate\w*|canActivate|is_?(Allowed|allowed|Authori[sz]ed)|check_?(Permission|Access|auth)\w*|can_access|preHandle)\b|permission|(^|\/)auth/i
@@ -306,6 +313,13 @@ function opensDoor(path: string, { before, after, added, inserted, swaps, copied
   const left = split(after)
   const letsIn = (line: string, at: number) =>
     !known.has(line) && line.length < 300 && BY_WORD.test(line) && LETS_IN.test(`${line} ${left[at + 1] ?? ''}`)
+  const letsPast = (line: string, at: number) =>
+    !known.has(line) &&
+    line.length < 300 &&
+    IS_WORD.test(line) &&
+    [line, /[{:)]$/.test(line) ? (left[at + 1] ?? '') : ''].some(one => LETS_PAST.test(one))
+  if (left.some(line => !known.has(line) && NEVER.test(line)) || (KEEPS_OUT.test(path) && left.some(letsPast)))
+    return true
   if (DECIDES.test(`${path}\n${before}`) && left.some(letsIn)) return true
   if (count(after) >= count(before)) return false
   return had.some((line, at) => {

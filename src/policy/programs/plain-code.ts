@@ -34,7 +34,7 @@ export const MEMBERS: ReadonlySet<string> = new Set(
    removesuffix maketrans translate
    lineno col_offset end_lineno body targets id args AsyncFunctionDef Import ImportFrom names module Call func attr get_docstring iter_child_nodes
    Constant Assign Name decorator_list bases returns annotation level unparse dump
-   getroot iter findall findtext itertext attrib tag text argv Profile enable disable Stats sort_stats print_stats strip_dirs
+   getroot iter findall findtext itertext attrib tag text argv url_patterns pattern get_backoff_time Profile enable disable Stats sort_stats print_stats strip_dirs
    Path read_text exists is_file is_dir stem suffix suffixes stat st_size st_mtime
    array asarray arange linspace zeros ones eye full reshape ravel flatten shape size ndim dtype T dot matmul linalg inv det eig eigvals norm solve
    sum min max std var argmin argmax argsort cumsum diff unique where concatenate stack vstack hstack transpose astype tolist item default_rng

@@ -334,7 +334,7 @@ const OPEN_CALLS: [
     },
   ],
   [
-    /\binspect\.(?:signature|getdoc|getsource)\(\s*([A-Za-z]\w*)(?:\.[A-Za-z]\w*)*(?:\.__(?:init|call|new)__)?\s*\)/g,
+    /(?:\binspect\.(?:signature|getdoc|getsource)|(?<![.\w])help)\(\s*([A-Za-z]\w*)(?:\.[A-Za-z]\w*)*(?:\.__(?:init|call|new)__)?\s*\)/g,
     'str()',
     (_call, [name = '']) => !LOADS_MORE.test(name),
   ],
@@ -399,7 +399,7 @@ export function takeOpenCalls(call: ProgramCall, code: Arg): { call: ProgramCall
     text,
   )
   // A module that is loaded only for them.
-  const shown = [...code.value.matchAll(/\binspect\.\w+\(\s*([A-Za-z]\w*)/g)].map(([, name = '']) => name)
+  const shown = [...code.value.matchAll(/(?:\binspect\.\w+|\bhelp)\(\s*([A-Za-z]\w*)/g)].map(([, name = '']) => name)
   const spare = ['importlib', 'inspect', ...shown].filter(
     name =>
       left !== text && !LOADS_MORE.test(name) && !new RegExp(`(?<![.\\w])${name}\\b(?!\\s*(,|;|\\n|$))`).test(left),
@@ -411,7 +411,7 @@ export function takeOpenCalls(call: ProgramCall, code: Arg): { call: ProgramCall
   )
   return { call: inner, code: deriveArg(alone, code) }
 }
-const OPENLY = /\.objects\.|sys\.path\.|\.\.\/|importlib|inspect\.|django|ElementTree|urllib|import\s+\*/
+const OPENLY = /\.objects\.|sys\.path\.|\.\.\/|importlib|inspect\.|\bhelp\(|django|ElementTree|urllib|import\s+\*/
 
 /** Whether a file above the folder of the command is one of the project. */
 function readsInside(call: ProgramCall, path: string, code: Arg): boolean {
