@@ -78,7 +78,9 @@ export function judgeAssignment(setting: Setting, add: (reason: Reason) => undef
     value?.known
   )
     return
-  if (name === 'FLASK_APP' && /^[A-Za-z]\w*(\.\w+)*(:\w+)?$/.test(quoted) && value?.known)
+  const isModule =
+    /^[A-Za-z]\w*(\.\w+)*(:\w+)?$/.test(quoted) && !/(^|[._])(prod|production|prd|live|staging)([._:]|$)/i.test(quoted)
+  if (/^(FLASK_APP|DJANGO_SETTINGS_MODULE)$/.test(name) && isModule && value?.known)
     return add(unlistedReason(name, at))
   if (/(^|_)(ENV|ENVIRONMENT|STAGE)$/.test(name) && (!value?.known || /^(prod\w*|live|stag\w*)$/i.test(quoted)))
     add({ code: 'env.far', risk: 'LOW', text: `${name} names an environment that others use`, at })

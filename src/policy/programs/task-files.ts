@@ -362,7 +362,12 @@ export function judgeTrial(call: ProgramCall): boolean {
   const own = files.find(
     file => DRY.test(readText(call, join(cwd, file)) ?? '') && !wasWritten({ ...verb, value: file }, call),
   )
-  if (own === undefined || !call.args.every(arg => arg.known && !arg.glob && !/:\/\//.test(arg.value))) return false
+  if (
+    own === undefined ||
+    explainWritten(own, readText(call, join(cwd, own)) ?? '') ||
+    !call.args.every(arg => arg.known && !arg.glob && !/:\/\//.test(arg.value))
+  )
+    return false
   for (const word of words) if (!word.value.startsWith('-')) call.path(word, 'read')
   call.say('tool.other', 'MEDIUM', `${call.name} tries ${verb.text} of the project`, verb)
   return true
