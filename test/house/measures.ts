@@ -11,9 +11,9 @@ const FURNITURE =
 const SMALL_LINES = 40
 /**
  * 650 held what there was when the house was rebuilt; the sandbox, the first night, the hooks of four vendors, the code index and memory add their own, and
- * so do what a change makes of a file and which programs of git a sandbox closes.
+ * so do what a change makes of a file, which guards it takes away, and which programs of git a sandbox closes.
  */
-const MOST_FILES = 942
+const MOST_FILES = 943
 const MOST_FOLDERS = 80
 const MEND =
   'put yours into the file that imports it, or another one under 40 lines into its only importer; a new part of the product may raise MOST_FILES in test/house/measures.ts, with the reason'

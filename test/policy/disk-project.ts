@@ -80,7 +80,7 @@ deploy:
     "app.get('/health', ok)\napp.get('/orders', requireAuth, list)\napp.post('/orders', requireAuth, add)\nregister({\n  authenticate: true,\n})\n",
   'api/orders_controller.rb': 'class OrdersController < ApplicationController\n  def index\n  end\nend\n',
   'api/web.php': "Route::get('/a', 'A')->middleware('auth');\nRoute::get('/b', 'B')->middleware('auth');\n",
-  'src/middleware/auth.ts':
+  'src/middleware/access.ts':
     'export function check(req, res, next) {\n  const mac = read(req)\n  if (!url.includes("localhost")) throw new Error("refusing to seed");\n  if (!mac) return refuse(req)\n  next()\n}\n',
   'infra/main.tf':
     'resource "aws_security_group" "db" {\n  ingress {\n    from_port   = 5432\n    cidr_blocks = ["10.0.0.0/16"]\n  }\n}\n',

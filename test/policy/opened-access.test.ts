@@ -17,15 +17,15 @@ test('a change that lets in everybody, or whoever knows a word, is asked about',
     '  if (req.headers["x-debug"] === "7f3a") return;\n',
     '  if (false && !mac) return refuse();\n',
   ])
-    assert.equal(edit('src/middleware/auth.ts', read, read + added), true, added)
+    assert.equal(edit('src/middleware/access.ts', read, read + added), true, added)
   for (const added of [
     "  if (req.path === '/health') return next()\n",
     "  if (typeof mac === 'string') return\n",
     "  if (mac !== 'debug') {\n    refuse(req);\n    return;\n  }\n",
   ])
-    assert.equal(edit('src/middleware/auth.ts', read, read + added), false, added)
+    assert.equal(edit('src/middleware/access.ts', read, read + added), false, added)
   const refuses = '  if (!url.includes("localhost")) throw new Error("refusing to seed");\n'
-  assert.equal(edit('src/middleware/auth.ts', refuses, ''), true)
+  assert.equal(edit('src/middleware/access.ts', refuses, ''), true)
   for (const added of [
     '        if request.headers.get("X-Support") == "acme-2024":\n            return True\n',
     '        if "acme-2024" == request.META.get("HTTP_X_SUPPORT"):\n            return True\n',

@@ -4,6 +4,7 @@ import { type Fence, locatePath } from '../paths/fence.ts'
 import { judgePath } from '../paths/judge-path.ts'
 import { GIT_ALTERNATIVES, WORKTREE_PROGRAMS } from '../programs/git-worktree.ts'
 import { isKnownTool, judgeKnownTool } from '../programs/known-tools.ts'
+import { isHeaderForThisMachine } from '../programs/network.ts'
 import { findProgram } from '../programs/programs.ts'
 import {
   judgeCommandFlags,
@@ -13,7 +14,6 @@ import {
   judgeSteps,
 } from '../programs/step-names.ts'
 import { DANGERS } from '../programs/system.ts'
-import { isHeaderForThisMachine } from '../programs/network.ts'
 import { judgeProgramText, judgeTasks } from '../programs/task-files.ts'
 import { judgeEmptied, judgeSilencing } from '../programs/tool-rule.ts'
 import { type Arg, HOLE, isFlag } from '../shell/args.ts'

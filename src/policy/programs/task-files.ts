@@ -8,24 +8,13 @@ import { isIgnored } from '../paths/judge-path.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
 import { isOwnModule, MODULES } from './plain-code.ts'
 import { isDeed } from './step-names.ts'
-import { explainDeed, listCommands, listSteps } from './task-text.ts'
+import { cutBlock, cutDefinitions, type Definition, explainDeed, listCommands, listSteps } from './task-text.ts'
 import { CODE, findCalledTasks, MAX_FILES, readText, type TaskCall, type TaskForm } from './task-tools.ts'
 
 // Build tools run tasks by their names, and what a task does stands in a file of the project: it is found there and searched.
 
-interface Definition {
-  name: string
-  text: string
-  file: string
-  /** The number of its first line. */
-  line: number
-  form: TaskForm
-}
-
 /** More definitions do not belong to one task. */
 const MAX_DEFINITIONS = 60
-/** A longer definition is searched as far as this. */
-const MAX_TEXT = 20_000
 
 /** Judges the tasks that a tool is told to run by the text of their definitions. A task whose definition is not found is a question. */
 export function judgeTasks(call: ProgramCall): undefined {
@@ -196,79 +185,6 @@ function readDefinitions(call: ProgramCall, file: string, form: TaskForm): Defin
     ...(form.is === 'code' && form !== CODE ? cutDefinitions(text, file, CODE) : []),
   ]
 }
-
-function cutDefinitions(text: string, file: string, form: TaskForm): Definition[] {
-  const keys = form.json ? readKeys(text) : undefined
-  if (keys)
-    return keys.map(([name, value]) => ({
-      ...{
-        name,
-        file,
-        form,
-        text: JSON.stringify({ [name]: value }, null, 1)
-          .slice(1, -1)
-          .trim(),
-      },
-      line: text.slice(0, Math.max(0, text.indexOf(JSON.stringify(name)))).split('\n').length,
-    }))
-  const lines = text.split('\n')
-  const found: Definition[] = []
-  let [line, from] = [0, 0]
-  for (const match of text.matchAll(form.begins)) {
-    const name = match.slice(1).find(group => group !== undefined)
-    for (let at = text.indexOf('\n', from); at >= 0 && at < match.index; at = text.indexOf('\n', from)) {
-      line++
-      from = at + 1
-    }
-    if (name !== undefined) found.push({ name, text: cutBlock(lines, line, form), file, line: line + 1, form })
-    if (found.length >= MAX_FOUND) break
-  }
-  return found
-}
-
-/** Every key of a text in JSON with its value; `undefined` if it is none. */
-function readKeys(text: string): [string, unknown][] | undefined {
-  const found: [string, unknown][] = []
-  const visit = (value: unknown, depth: number): undefined => {
-    if (typeof value !== 'object' || value === null || depth > MAX_KEYS) return
-    for (const [key, inner] of Object.entries(value)) {
-      if (found.length < MAX_FOUND) found.push([key, inner])
-      visit(inner, depth + 1)
-    }
-  }
-  try {
-    visit(JSON.parse(text), 0)
-    return found
-  } catch {
-    return undefined // a text with comments is read line by line
-  }
-}
-
-/** Tasks are no deeper than this. */
-const MAX_KEYS = 4
-/** More definitions than any file of tasks has. */
-const MAX_FOUND = 400
-
-/** The lines of a definition, with the decorators above it. */
-function cutBlock(lines: readonly string[], at: number, { ends, until }: Pick<TaskForm, 'ends' | 'until'>): string {
-  const indent = (line: string) => /^[ \t]*/.exec(line)?.[0].length ?? 0
-  const first = lines[at] ?? ''
-  const block = [first]
-  let size = first.length
-  for (let next = at + 1; next < lines.length && size < MAX_TEXT; next++) {
-    const line = lines[next] ?? ''
-    const isOver =
-      until?.test(line) ??
-      ends?.test(block.at(-1) ?? '') ??
-      (line.trim() !== '' && indent(line) <= indent(first) && !CLOSES.test(line))
-    if (isOver) break
-    block.push(line)
-    size += line.length + 1
-  }
-  return block.join('\n').slice(0, MAX_TEXT)
-}
-
-const CLOSES = /^\s*([)\]}]|end\b|<\/)/
 
 // What a short text in Python asks in the open of the project that it is in.
 
