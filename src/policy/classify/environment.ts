@@ -80,7 +80,7 @@ export function judgeAssignment(setting: Setting, add: (reason: Reason) => undef
     return
   const isModule =
     /^[A-Za-z]\w*(\.\w+)*(:\w+)?$/.test(quoted) && !/(^|[._])(prod|production|prd|live|staging)([._:]|$)/i.test(quoted)
-  if (/^(FLASK_APP|DJANGO_SETTINGS_MODULE)$/.test(name) && isModule && value?.known)
+  if ((name === 'FLASK_APP' || (name === 'DJANGO_SETTINGS_MODULE' && /\./.test(quoted))) && isModule && value?.known)
     return add(unlistedReason(name, at))
   if (/(^|_)(ENV|ENVIRONMENT|STAGE)$/.test(name) && (!value?.known || /^(prod\w*|live|stag\w*)$/i.test(quoted)))
     add({ code: 'env.far', risk: 'LOW', text: `${name} names an environment that others use`, at })
