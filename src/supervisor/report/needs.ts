@@ -13,7 +13,7 @@ import { ACCEPTANCE_TOOL } from '../completion/moves.ts'
 import { targetName } from '../runs/next-step.ts'
 import { causeOf, findObstacles } from '../runs/obstacles.ts'
 import { findDoneAgain } from '../session/allow-once.ts'
-import { DISK_KEY, firstLine, listGivenUpRuns, listTroubles, noteLostFolders } from './troubles.ts'
+import { DISK_KEY, firstLine, listGivenUpRuns, listTroubles, noteLostWorktrees } from './troubles.ts'
 
 export interface NeedsDeps {
   store: Store
@@ -48,7 +48,7 @@ export async function listNeeds(deps: NeedsDeps, filter: { project?: string | un
   const facts = await readFacts(deps)
   const rows: Need[] = []
   for (const source of SOURCES) rows.push(...(await source(facts)))
-  await noteLostFolders(rows, facts)
+  await noteLostWorktrees(rows, facts)
   const isWanted = ({ project }: Need) => filter.project === undefined || project === null || project === filter.project
   const refused = facts.denied.filter(row => !standsFor(row, facts)).map(row => toRefusal(row, facts))
   return { needs: orderNeeds(rows.filter(isWanted)), refused: orderNeeds(refused.filter(isWanted)) }

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { setImmediate as nextTick } from 'node:timers/promises'
 import { quoteForShell } from '../../base/words.ts'
 import { DAY_IS_SPENT } from '../../domain/budget.ts'
@@ -57,10 +56,10 @@ export async function listGivenUpRuns(store: Store): Promise<Need[]> {
 }
 
 /**
- * A session whose project or worktree is gone cannot go on: that has to be mended before its row can be answered, so until then the row is no
+ * A session whose worktree somebody has deleted cannot go on: that has to be mended before its row can be answered, so until then the row is no
  * decision and has no number.
  */
-export async function noteLostFolders(
+export async function noteLostWorktrees(
   needs: Need[],
   { standing, store }: { standing: readonly SessionRow[]; store: Store },
 ): Promise<void> {
@@ -70,12 +69,6 @@ export async function noteLostFolders(
   const sessions = [...standing, ...(over.length > 0 ? await store.sessions.of([...new Set(over)]) : [])]
   const places = new Map(sessions.map(({ id, options }) => [id, options.place]))
   for (const need of needs) {
-    if (need.session_id !== null && need.project !== null && !existsSync(need.project)) {
-      need.text = `${need.text} (the folder of its project is gone; then: ${need.next})`
-      need.next = `Put ${need.project} back.`
-      need.number = null
-      continue
-    }
     const place = need.session_id === null ? undefined : places.get(need.session_id)
     if (!place || (await hasWorktree(place, store.worktrees))) continue
     const restore = `pcc worktree restore ${place.task}`

@@ -190,7 +190,10 @@ for (const how of ['stopped', 'paused'])
     await add('docs')
     const { id } = await run()
     const { reason } = await heldUp(id)
-    assert.equal(reason, 'the project is copied before a task begins, because it is in no git repository (4000 files, 1 MB)')
+    assert.equal(
+      reason,
+      'the project is copied before a task begins, because it is in no git repository (4000 files, 1 MB)',
+    )
     await (how === 'stopped' ? supervisor.runs.stop(id, 'now') : supervisor.runs.pause(id))
     assert.deepEqual((await detail(id)).attempts, [])
     const copies = join(daemon.paths.home, 'worktrees/snapshots', projectFolderName(project))

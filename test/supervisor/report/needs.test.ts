@@ -69,22 +69,6 @@ test('what a session waits for says that its worktree was deleted, and names the
   assert.deepEqual([need?.next, need?.number], [`pcc worktree restore ${id}`, null])
 })
 
-test('what waits in a project whose folder was moved away says so, and is no decision until it is back', async t => {
-  const { store, add, claim, pause, list, escalations } = await world(t)
-  const { id } = await add('paint')
-  await claim('s-1', id)
-  const project = tempDir(t)
-  await escalations.record({ ...refusal('s-1', id, 'rm -rf legacy'), project })
-  await pause('s-1', id)
-  await store.sessions.update('s-1', { options: { project, task: 't' } })
-  const numbered = (await list()).needs.map(({ number, next }) => [number, next])
-  assert.deepEqual(numbered, [[1, 'pcc respond 1 --approve --again']])
-  rmSync(project, { recursive: true })
-  const [need, ...others] = (await list()).needs
-  assert.deepEqual([need?.number, need?.next, others], [null, `Put ${project} back.`, []])
-  assert.match(need?.text ?? '', /the folder of its project is gone; then: pcc respond 1 --approve --again/)
-})
-
 test('a feature whose phase did not come to its end waits for a person, except where they stopped it', async t => {
   const { store, session, list } = await world(t)
   const row = { project: PROJECT, phase: 'spec', source: null, options: {}, until: 'tasks', draft: [] } as const
