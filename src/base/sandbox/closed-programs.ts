@@ -81,16 +81,17 @@ export function findClosedPrograms({ git, branches, programs, home, writable }: 
   const isWritten = (path: string) => roots.some(root => isInside(path, root))
   const isOfTask = git !== undefined && branches !== undefined
   const counts = (path: string) => path !== '' && (!isOfTask || /^[/~]/.test(path))
-  const counted = programs.filter(({ at }) => !isOfTask || at === git.top)
   // Where there is no repository nothing runs hooks, and no folder may be made that looks like one.
-  const folders = (git === undefined ? [] : counted).flatMap(({ at, named }) =>
+  const isRepository = (at: string) => git !== undefined || lstatSync(join(at, '.git'), { throwIfNoEntry: false })
+  const counted = programs.filter(({ at }) => (isOfTask ? at === git.top : isRepository(at)))
+  const folders = counted.flatMap(({ at, named }) =>
     named.hooks.filter(counts).flatMap(path => {
       const known = withHome(path, home)
       return known === undefined ? [] : [resolve(at, known)]
     }),
   )
   // What is in git's own folder of hooks may be links to scripts of the project.
-  if (!isOfTask && git !== undefined) folders.push(join(git.common, 'hooks'))
+  if (!isOfTask) folders.push(...counted.slice(0, 1).map(({ at }) => join(git?.common ?? join(at, '.git'), 'hooks')))
   const files = counted.flatMap(({ at, named }) => named.commands.flatMap(line => filesIn(line, at, home, counts)))
   const found: ClosedPrograms = { kept: [], links: [], rewritten: [] }
   for (const named of folders) {
