@@ -51,7 +51,8 @@ export function attackScript({ home, paths, project, foreign, victim, sleeps }: 
     ...[join(project, '.git/hooks/post-commit'), join(project, '.git/config'), '/etc/evil', '/usr/local/bin/evil'],
   ]
   const commands = [
-    'cat /proc/[0-9]*/environ',
+    // Each variable once: so many processes print more than is kept of an output.
+    "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | sort -u",
     `kill -9 ${victim}`,
     `rm -rf ${home}/Documents`,
     'unshare -Urm true && echo made-$((40 + 2))',

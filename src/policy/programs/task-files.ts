@@ -8,8 +8,16 @@ import { isIgnored } from '../paths/judge-path.ts'
 import { type Arg, deriveArg } from '../shell/args.ts'
 import { isOwnModule, MODULES } from './plain-code.ts'
 import { isDeed } from './step-names.ts'
-import { cutBlock, cutDefinitions, type Definition, explainDeed, listCommands, listSteps } from './task-text.ts'
-import { CODE, findCalledTasks, MAX_FILES, readText, type TaskCall, type TaskForm } from './task-tools.ts'
+import {
+  cutBlock,
+  cutDefinitions,
+  type Definition,
+  explainDeed,
+  listCommands,
+  listSteps,
+  type TaskForm,
+} from './task-text.ts'
+import { CODE, findCalledTasks, MAX_FILES, readText, type TaskCall } from './task-tools.ts'
 
 // Build tools run tasks by their names, and what a task does stands in a file of the project: it is found there and searched.
 

@@ -1,7 +1,6 @@
 import type { Fence } from '../paths/fence.ts'
 import { locatePath } from '../paths/fence.ts'
 import { isIgnored, isLeftOver, isMadeAgain } from '../paths/judge-path.ts'
-import type { TaskForm } from './task-tools.ts'
 
 // What the text of a task does, as far as its plain words say so: the commands that it gives to a shell, and what its code does by itself.
 
@@ -285,6 +284,22 @@ function isIgnoredData(path: string, { cwd, fence }: Removal): boolean {
   const place = locatePath(path, cwd, fence)
   if (place.where !== 'inside' || /(^|\/)\.|\.(db|sqlite\w*|key|pem)$|[*?[]/.test(place.relative)) return false
   return isIgnored(place.relative, fence)
+}
+
+/** How a file describes its tasks. */
+export interface TaskForm {
+  /** Lines with which the text of a task begins. One of the groups is its name. */
+  begins: RegExp
+  /** How the text of a task is written: code with strings for commands, values that are commands, or tags. */
+  is: TaskText['is']
+  /** The last line of a task, if that is not the one before the next line that is indented as little as its first. */
+  ends?: RegExp
+  /** The line with which the next one begins. */
+  until?: RegExp
+  /** Set if it is JSON, in which a key may stand anywhere. */
+  json?: true
+  /** The tool whose steps the strings of a task are. */
+  steps?: string
 }
 
 /** A task in a file of the project. */

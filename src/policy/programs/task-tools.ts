@@ -3,25 +3,9 @@ import { isInside } from '../../base/is-inside.ts'
 import type { ProgramCall } from '../classify/call.ts'
 import { locatePath } from '../paths/fence.ts'
 import { type Arg, atDoubleDash, deriveArg, findFlags, findOperands, isFlag } from '../shell/args.ts'
-import type { TaskText } from './task-text.ts'
+import type { TaskForm } from './task-text.ts'
 
 // Which tasks a call of a build tool names, and in which files of the project they are described.
-
-/** How a file describes its tasks. */
-export interface TaskForm {
-  /** Lines with which the text of a task begins. One of the groups is its name. */
-  begins: RegExp
-  /** How the text of a task is written: code with strings for commands, values that are commands, or tags. */
-  is: TaskText['is']
-  /** The last line of a task, if that is not the one before the next line that is indented as little as its first. */
-  ends?: RegExp
-  /** The line with which the next one begins. */
-  until?: RegExp
-  /** Set if it is JSON, in which a key may stand anywhere. */
-  json?: true
-  /** The tool whose steps the strings of a task are. */
-  steps?: string
-}
 
 /** Functions, and tasks that are functions. */
 export const CODE: TaskForm = {
