@@ -51,7 +51,9 @@ export function setInProjectFile(
 ): void {
   let text = readText(file) ?? 'version = 1\n'
   for (const { key, value } of settings) {
-    if (settingOf(key).project === 'never') throw new AppError('setting_not_of_projects', { key })
+    // The file is committed: a key in it would be in the history of the project.
+    const { project, secret } = settingOf(key)
+    if (project === 'never' || secret) throw new AppError('setting_not_of_projects', { key })
     const after = setInToml(text, key.split('.'), value)
     if (after === undefined) throw new AppError('config_not_edited', { file, key })
     text = after

@@ -244,7 +244,7 @@ function judgeSentData(call: ProgramCall): undefined {
   else if (piped && !asksServer(call)) call.say('net.fed', 'MEDIUM', `bytes of another program reach ${call.name}`)
 }
 
-/** A header with a variable for a server on this machine: whoever listens there could read the variable itself. */
+/** A header with a variable for a server on this machine. The agent's own code can read the variable without it. */
 export function isHeaderForThisMachine(arg: Arg, call: ProgramCall): boolean {
   return /^"[\w-]+: [^"`(]*"$/.test(arg.text) && asksServer(call, value => LOOPBACK.test(value))
 }

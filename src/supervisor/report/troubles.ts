@@ -4,7 +4,7 @@ import { DAY_IS_SPENT } from '../../domain/budget.ts'
 import { type Need, NOTHING_MORE } from '../../domain/needs.ts'
 import type { FailureKind } from '../../domain/session.ts'
 import type { Store } from '../../store/store.ts'
-import type { AttemptRow, SessionRow } from '../../store/tables.ts'
+import type { AttemptRow, RunRow, SessionRow } from '../../store/tables.ts'
 import { hasWorktree } from '../context.ts'
 import { scopeOf, targetName } from '../runs/next-step.ts'
 
@@ -49,7 +49,7 @@ export async function listGivenUpRuns(store: Store): Promise<Need[]> {
     needs.push({
       ...{ ...NOTHING_MORE, key: `gave-up:${id}`, kind: 'run', project, since: ended_at ?? created_at },
       text: `The agent gave up the run of ${targetName(target)}: ${firstLine(gave_up)}; ${left}`,
-      next: target.kind === 'task' ? `pcc run ${target.id}` : `pcc run ${quoteForShell(project)}`,
+      next: againCommand(run),
     })
   }
   return needs
@@ -77,6 +77,13 @@ export async function noteLostWorktrees(
     need.next = restore
     need.number = null
   }
+}
+
+/** The command that works through the same tasks, and no others, once more. */
+function againCommand({ project, target }: Pick<RunRow, 'project' | 'target'>): string {
+  if (target.kind === 'task') return `pcc run ${target.id}`
+  const path = quoteForShell(project)
+  return target.kind === 'project' ? `pcc run ${path}` : `pcc run ${quoteForShell(target.name)} --project ${path}`
 }
 
 async function troubleOfWaiting(row: SessionRow, store: Store): Promise<Need[]> {

@@ -59,6 +59,9 @@ test('set --project writes the file of one project and agrees to it, and no othe
   const own = await run(['config', 'set', 'notifications.ntfy.topic', 'x', '--project', one])
   assert.equal(own.code, 2)
   assert.match(own.stderr, /may not set notifications\.ntfy\.topic/)
+  const key = await run(['config', 'set', 'brain.gemini.api_key', 'AIza-secret', '--project', one])
+  assert.equal(key.code, 2)
+  assert.doesNotMatch(readFileSync(join(one, '.perpetualcc.toml'), 'utf8') + key.stdout + key.stderr, /AIza-secret/)
 })
 
 test('a variable that overrides the file is pointed out when the file is set', async t => {

@@ -14,6 +14,29 @@ const A_RUN: RunRow = {
   ...{ reason: null, gave_up: null, stopping: false, iterations: 0, created_at: 5, ended_at: null },
 }
 
+test('what an agent gave up is run again with the command for exactly those tasks', async t => {
+  const store = await openStore({ file: join(tempDir(t), 'store.db') })
+  t.after(() => store.close())
+  const tasks = openTasks({ store, clock: { now: () => 1 } })
+  const task = await store.transaction(tx =>
+    tasks.submit({ session_id: null, project: '/p', text: 'left', feature: 'shop' }, tx),
+  )
+  const given = { ...A_RUN, state: 'ended', outcome: 'failure', gave_up: 'no database', ended_at: 9 } as const
+  const targets: [RunRow['target'], string][] = [
+    [{ kind: 'project' }, 'pcc run /p'],
+    [{ kind: 'feature', name: 'shop' }, 'pcc run shop --project /p'],
+    [{ kind: 'task', id: task.id }, `pcc run ${task.id}`],
+  ]
+  for (const [at, [target, next]] of targets.entries()) {
+    const run = { ...given, id: `r-${at}`, created_at: 10 + at, target }
+    await store.transaction(tx => store.runs.insert(run, tx))
+    assert.deepEqual(
+      (await listNeeds({ store })).needs.map(need => need.next),
+      [next],
+    )
+  }
+})
+
 test('a vendor that does not answer, a missing program, an unknown model and a full disk are one row each while they last', async t => {
   const clock = { now: () => 1_000 }
   const store = await openStore({ file: join(tempDir(t), 'store.db'), clock })
