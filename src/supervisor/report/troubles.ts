@@ -82,8 +82,8 @@ export async function noteLostWorktrees(
 /** The command that works through the same tasks, and no others, once more. */
 function againCommand({ project, target }: Pick<RunRow, 'project' | 'target'>): string {
   if (target.kind === 'task') return `pcc run ${target.id}`
-  const path = quoteForShell(project)
-  return target.kind === 'project' ? `pcc run ${path}` : `pcc run ${quoteForShell(target.name)} --project ${path}`
+  if (target.kind === 'project') return `pcc run ${quoteForShell(project)}`
+  return `pcc run ${quoteForShell(target.name)} --project ${quoteForShell(project)}`
 }
 
 async function troubleOfWaiting(row: SessionRow, store: Store): Promise<Need[]> {
